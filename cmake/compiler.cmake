@@ -1,0 +1,26 @@
+# One interface target carries the flags of all our own sources.
+add_library(sextant_flags INTERFACE)
+target_compile_options(sextant_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor
+  # Vectorise freely, but never pretend that NaN and infinity do not exist: no -ffast-math.
+  -fno-math-errno -fno-trapping-math -ffp-contract=fast)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(sextant_flags INTERFACE -Wno-restrict)  # GCC bug 105651: a false alarm on std::string's operator+
+endif()
+if(SEXTANT_NATIVE)
+  target_compile_options(sextant_flags INTERFACE -march=native)
+endif()
+if(SEXTANT_WARNINGS_AS_ERRORS)
+  target_compile_options(sextant_flags INTERFACE -Werror)
+endif()
+if(SEXTANT_SANITIZE)
+  target_compile_options(sextant_flags INTERFACE -fsanitize=${SEXTANT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(sextant_flags INTERFACE -fsanitize=${SEXTANT_SANITIZE})
+endif()
+if(SEXTANT_DOUBLE)
+  target_compile_definitions(sextant_flags INTERFACE SEXTANT_DOUBLE)
+endif()
+if(SEXTANT_POISON)
+  target_compile_definitions(sextant_flags INTERFACE SEXTANT_POISON)
+endif()
+target_include_directories(sextant_flags INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)

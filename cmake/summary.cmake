@@ -1,0 +1,10 @@
+# What was found and chosen, in one screen.
+set(real float)
+if(SEXTANT_DOUBLE)
+  set(real double)
+endif()
+message(STATUS "Sextant ${PROJECT_VERSION}  ${CMAKE_BUILD_TYPE}, ${real}, sanitizers: ${SEXTANT_SANITIZE}")
+message(STATUS "  OpenBLAS  ${SEXTANT_OPENBLAS}")
+message(STATUS "  oneTBB    ${TBB_VERSION}")
+message(STATUS "  HDF5      ${HDF5_VERSION}")
+message(STATUS "  tests     ${BUILD_TESTING}")

@@ -1,0 +1,105 @@
+// The ops, a line or two each; every family has a file of its name in src/ops, with forward, backward and an example that
+// is also its gradient check.
+//
+// B batch, T time, D width, H heads, d head width, V vocabulary, N rows; P is B, or 1 where all rows of a batch share
+// their position numbers. Operands of other shapes than stated are refused with both shapes.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "sextant/kernels/relative.hpp"
+#include "sextant/tape/tape.hpp"
+
+namespace sextant {
+
+// ---- elementwise, with broadcasting (aligned at the last axis, an extent of 1 repeats)
+Tensor add(Tape& tape, Tensor a, Tensor b);
+Tensor subtract(Tape& tape, Tensor a, Tensor b);
+Tensor multiply(Tape& tape, Tensor a, Tensor b);
+/// x * factor
+Tensor scale(Tape& tape, Tensor x, double factor);
+
+// ---- activation
+Tensor relu(Tape& tape, Tensor x);
+/// x * Phi(x), exact
+Tensor gelu(Tape& tape, Tensor x);
+/// the tanh approximation of it
+Tensor gelu_tanh(Tape& tape, Tensor x);
+
+// ---- matmul
+enum class Transpose { no, yes };
+/// factor * a [.., m, k] * b [.., k, n] -> [.., m, n]; a is stored [.., k, m] and b [.., n, k] where transposed. The leading
+/// axes are equal, or absent in one operand, which then serves every matrix of the other.
+Tensor matmul(Tape& tape, Tensor a, Tensor b, Transpose transpose_a = Transpose::no, Transpose transpose_b = Transpose::no, double factor = 1);
+/// x [.., in] * weight [out, in]^T + bias [out] -> [.., out]; without bias when it is absent.
+Tensor linear(Tape& tape, Tensor x, Tensor weight, Tensor bias = {});
+
+// ---- softmax
+/// What a query may attend to. Keys are counted by their slot, never by their position number.
+struct Visible {
+  bool causal = false;  ///< query i of Tq sees the keys up to slot i + Tk - Tq
+  Flags keys = {};      ///< [B, Tk]: 0 hides a key (padding); absent: none is hidden
+};
+/// scores [B, H, Tq, Tk] -> weights over the visible keys; a query that sees none gets zeros, and passes no gradient.
+Tensor softmax(Tape& tape, Tensor scores, const Visible& visible);
+
+// ---- normalize: over the last axis, epsilon 1e-5
+Tensor layer_norm(Tape& tape, Tensor x, Tensor weight, Tensor bias);
+Tensor rms_norm(Tape& tape, Tensor x, Tensor weight);
+
+// ---- lookup
+/// factor * table [V, D] read at ids [..] -> [.., D]
+Tensor embedding(Tape& tape, Tensor table, Indices ids, double factor = 1);
+
+// ---- layout
+/// [B, T, H * d] -> [B, H, T, d] and back
+Tensor split_heads(Tape& tape, Tensor x, Index heads);
+Tensor merge_heads(Tape& tape, Tensor x);
+/// exchanges the last two axes
+Tensor transpose(Tape& tape, Tensor x);
+
+// ---- dropout
+/// Zeroes each element with the probability, and divides the others by 1 - probability. The draws are addressed by (seed,
+/// place, name, step, element). Without effect, and unrecorded, at probability 0.
+Tensor dropout(Tape& tape, Tensor x, double probability, std::string_view name);
+
+// ---- loss
+constexpr std::int32_t ignored_target = -1;
+struct CrossEntropy {
+  Tensor loss;  ///< [1]: the sum of weight * row / divisor over the rows that count, 0 where the divisor is 0
+  Tensor rows;  ///< [N]: each row's loss in nats, unweighted, 0 where the target is ignored
+};
+/// logits [N, V], targets [N] (-1 is ignored), weights [N] (absent: 1 each), divisor [1]: what the sum is divided by, given
+/// from outside so that micro-batches of unequal token counts add up to one mean.
+CrossEntropy cross_entropy(Tape& tape, Tensor logits, Indices targets, Tensor weights, Tensor divisor);
+
+// ---- relative
+/// slots [P, H, Tq|1, S] read at index [P', Tq, Tk] -> pairs [B, H, Tq, Tk]; P and P' are B or 1.
+Tensor gather_relative(Tape& tape, Tensor slots, Indices index);
+/// pairs [B, H, Tq, Tk] summed into slots [B, H, Tq, S] by index [P, Tq, Tk]; the adjoint of the above.
+Tensor scatter_relative(Tape& tape, Tensor pairs, Indices index, Index slots);
+
+// ---- rotation
+using relative::PairLayout;
+/// The first r channels of x [B, H, T, d] turned by the angles whose cosine and sine [P, T, r/2] are given.
+Tensor rotate(Tape& tape, Tensor x, Tensor cosine, Tensor sine, PairLayout layout);
+
+// ---- positions: values that are functions of position numbers alone. They are computed in double, rounded once, kept
+//      until the numbers change, and have no gradient.
+using RowOfPosition = std::function<void(double position, std::span<double> row)>;
+/// numbers [P, T] -> [P, T, width], each row filled by the function.
+Tensor from_positions(Tape& tape, Numbers numbers, Index width, RowOfPosition fill);
+using IndexOfPosition = std::function<Index(double position)>;
+/// numbers [P, T] -> indices [P, T]
+Indices index_from_positions(Tape& tape, Numbers numbers, IndexOfPosition function);
+using ValueOfPair = std::function<double(double query, double key)>;
+/// query numbers [P, Tq], key numbers [P, Tk] -> [P, 1, Tq, Tk]
+Tensor from_pairs(Tape& tape, Numbers query, Numbers key, ValueOfPair function);
+using IndexOfPair = std::function<Index(double query, double key)>;
+/// the same as indices [P, Tq, Tk]
+Indices index_from_pairs(Tape& tape, Numbers query, Numbers key, IndexOfPair function);
+
+}  // namespace sextant

@@ -1,0 +1,34 @@
+// How an example stands before each kind of transformer: once for all tasks.
+//
+//   encoder   source                         each tagged place is asked at the place itself; where the example has no
+//                                            tags, a separator is appended, and the one-token answer asked there
+//   decoder   <begin> source <sep> answer    the answer is asked one place ahead; where the example has no answer, the tags
+//                                            are asked at their places: <begin> source
+//   seq2seq   source | <begin> answer        the answer is asked one place ahead; where the example has none, its tags are
+//                                            the answer
+#pragma once
+
+#include "sextant/tasks/task.hpp"
+
+namespace sextant {
+
+struct Presented {
+  std::vector<Token> source;   ///< of a seq2seq's encoder
+  std::vector<Token> tokens;   ///< the stream that logits are computed for
+  std::vector<Token> targets;  ///< by place of `tokens`; nothing_asked elsewhere
+  std::vector<Index> asked;    ///< the asked places, in the order of the answer (for tags: of Example::compared, if given)
+  bool written = false;        ///< the answer is written token by token: a prediction is the next input
+
+  /// What is right, in the order of `asked`.
+  std::vector<Token> expected() const;
+};
+
+Presented present(const Task& task, Kind kind, const Example& example);
+
+/// The lengths of the streams for examples of this length.
+struct StreamLengths {
+  Index tokens = 0, source = 0;
+};
+StreamLengths stream_lengths(const Task& task, Kind kind, Index length);
+
+}  // namespace sextant

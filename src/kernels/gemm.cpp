@@ -1,0 +1,84 @@
+#include "sextant/kernels/gemm.hpp"
+
+#include <algorithm>
+
+#include <cblas.h>
+
+#include "sextant/base/parallel.hpp"
+
+namespace sextant {
+
+namespace {
+
+constexpr Index tile_rows = 64;
+
+/// A product of at most this many multiplications is not worth handing to another thread.
+constexpr Index small_product = Index{1} << 15;
+
+void use_one_thread() {
+  static const bool done = [] {
+    openblas_set_num_threads(1);
+    return true;
+  }();
+  (void)done;
+}
+
+void blas_gemm(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
+  const auto transpose = [](bool yes) { return yes ? CblasTrans : CblasNoTrans; };
+  const auto narrow = [](Index x) { return static_cast<blasint>(x); };
+#ifdef SEXTANT_DOUBLE
+  constexpr auto product = cblas_dgemm;
+#else
+  constexpr auto product = cblas_sgemm;
+#endif
+  product(CblasRowMajor, transpose(a.transposed), transpose(b.transposed), narrow(m), narrow(n), narrow(k), alpha, a.data,
+          narrow(std::max<Index>(1, a.stride)), b.data, narrow(std::max<Index>(1, b.stride)), beta, c, narrow(c_stride));
+}
+
+/// beta * c, the product of nothing.
+void scale(Index m, Index n, Real beta, Real* c, Index c_stride) {
+  for (Index i = 0; i < m; ++i)
+    for (Index j = 0; j < n; ++j) c[i * c_stride + j] = beta == 0 ? 0 : beta * c[i * c_stride + j];
+}
+
+/// One product in the calling thread.
+void product(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
+  if (m == 0 || n == 0) return;
+  if (k == 0) return scale(m, n, beta, c, c_stride);
+  blas_gemm(m, n, k, alpha, a, b, beta, c, c_stride);
+}
+
+}  // namespace
+
+void gemm(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
+  use_one_thread();
+  parallel_for(m, tile_rows, [&](Index begin, Index end) {
+    Operand rows = a;
+    rows.data += a.transposed ? begin : begin * a.stride;
+    product(end - begin, n, k, alpha, rows, b, beta, c + begin * c_stride, c_stride);
+  });
+}
+
+void gemm_batch(const Batch& batch, Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
+  use_one_thread();
+  const Index grain = std::max<Index>(1, small_product / std::max<Index>(1, m * n * k));
+  parallel_for(batch.outer * batch.inner, grain, [&](Index begin, Index end) {
+    for (Index index = begin; index < end; ++index) {
+      const Index i = index / batch.inner, j = index % batch.inner;
+      const auto start = [&](const BatchStride& stride) { return i * stride.outer + j * stride.inner; };
+      product(m, n, k, alpha, {a.data + start(batch.a), a.stride, a.transposed}, {b.data + start(batch.b), b.stride, b.transposed}, beta,
+              c + start(batch.c), c_stride);
+    }
+  });
+}
+
+std::string blas_kernel() { return openblas_get_corename(); }
+
+std::string blas_version() { return openblas_get_config(); }
+
+int blas_threads() {
+  use_one_thread();
+  return openblas_get_num_threads();
+}
+
+}  // namespace sextant

@@ -1,0 +1,68 @@
+#include "sextant/kernels/relative.hpp"
+
+#include <algorithm>
+
+#include "sextant/base/parallel.hpp"
+
+namespace sextant::relative {
+
+void gather(const Extents& e, const Real* slots, const std::int32_t* index, rows::Sink pairs) {
+  const Index rows = e.batch * e.heads * e.queries;
+  parallel_for(rows, grain_for(e.keys), [&](Index begin, Index end) {
+    for (Index row = begin; row < end; ++row) {
+      const Index i = row % e.queries, h = row / e.queries % e.heads, b = row / e.queries / e.heads;
+      const Index slot_row = ((e.slot_batch == 1 ? 0 : b) * e.heads + h) * e.slot_queries + (e.slot_queries == 1 ? 0 : i);
+      const Real* from = slots + slot_row * e.slots;
+      const std::int32_t* at = index + ((e.index_batch == 1 ? 0 : b) * e.queries + i) * e.keys;
+      Real* to = pairs.data + row * e.keys;
+      if (pairs.add)
+        for (Index j = 0; j < e.keys; ++j) to[j] += from[at[j]];
+      else
+        for (Index j = 0; j < e.keys; ++j) to[j] = from[at[j]];
+    }
+  });
+}
+
+void scatter(const Extents& e, const Real* pairs, const std::int32_t* index, rows::Sink slots) {
+  // A chunk owns the slots of one (batch row, head), or of one head where the rows share them: no two chunks meet.
+  parallel_for(e.slot_batch * e.heads, 1, [&](Index begin, Index end) {
+    for (Index owner = begin; owner < end; ++owner) {
+      const Index h = owner % e.heads;
+      Real* to = slots.data + owner * e.slot_queries * e.slots;
+      if (!slots.add) std::fill(to, to + e.slot_queries * e.slots, Real{0});
+      const Index first = e.slot_batch == 1 ? 0 : owner / e.heads, last = e.slot_batch == 1 ? e.batch : first + 1;
+      for (Index b = first; b < last; ++b)
+        for (Index i = 0; i < e.queries; ++i) {
+          const Real* from = pairs + ((b * e.heads + h) * e.queries + i) * e.keys;
+          const std::int32_t* at = index + ((e.index_batch == 1 ? 0 : b) * e.queries + i) * e.keys;
+          Real* row = to + (e.slot_queries == 1 ? 0 : i) * e.slots;
+          for (Index j = 0; j < e.keys; ++j) row[at[j]] += from[j];
+        }
+    }
+  });
+}
+
+void rotate(const RotationExtents& e, PairLayout layout, const Real* x, const Real* cosine, const Real* sine, bool back, rows::Sink y) {
+  const Index planes = e.rotated / 2;
+  const Index next_plane = layout == PairLayout::half ? 1 : 2;   // from one plane's first channel to the next plane's
+  const Index partner = layout == PairLayout::half ? planes : 1; // from a plane's first channel to its second
+  const auto put = [&](Real& to, Real value) { to = y.add ? to + value : value; };
+  parallel_for(e.batch * e.heads * e.length, grain_for(4 * e.width), [&](Index begin, Index end) {
+    for (Index row = begin; row < end; ++row) {
+      const Index t = row % e.length, b = row / e.length / e.heads;
+      const Index angle_row = ((e.angle_batch == 1 ? 0 : b) * e.length + t) * planes;
+      const Real* in = x + row * e.width;
+      Real* out = y.data + row * e.width;
+      for (Index c = 0; c < planes; ++c) {
+        const Real cos = cosine[angle_row + c], sin = back ? -sine[angle_row + c] : sine[angle_row + c];
+        const Index first = c * next_plane, second = first + partner;
+        const Real a = in[first], other = in[second];
+        put(out[first], a * cos - other * sin);
+        put(out[second], a * sin + other * cos);
+      }
+      for (Index c = e.rotated; c < e.width; ++c) put(out[c], in[c]);
+    }
+  });
+}
+
+}  // namespace sextant::relative

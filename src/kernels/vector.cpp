@@ -1,0 +1,170 @@
+#include "sextant/kernels/vector.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include <xsimd/xsimd.hpp>
+
+namespace sextant::vector {
+
+namespace {
+
+using Pack = xsimd::batch<Real>;
+constexpr Index lanes = static_cast<Index>(Pack::size);
+
+/// Copies the last, partial pack of a row to a full one filled up with `filler`.
+Pack partial(const Real* x, Index n, Real filler) {
+  alignas(64) Real buffer[lanes];
+  std::fill(std::copy(x, x + n, buffer), buffer + lanes, filler);
+  return Pack::load_aligned(buffer);
+}
+
+void store_partial(const Pack& value, Real* y, Index n) {
+  alignas(64) Real buffer[lanes];
+  value.store_aligned(buffer);
+  std::copy(buffer, buffer + n, y);
+}
+
+/// y = function(x) for every element, whole packs first, then a padded one: the same arithmetic for each element.
+template <class Function>
+void map(const Real* x, Real* y, Index n, const Function& function) {
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) function(Pack::load_unaligned(x + i)).store_unaligned(y + i);
+  if (i < n) store_partial(function(partial(x + i, n - i, 0)), y + i, n - i);
+}
+
+/// dx (+)= dy * derivative(x)
+template <class Derivative>
+void map_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index n, const Derivative& derivative) {
+  const auto one = [&](const Pack& px, const Pack& pdy, const Pack& old) { return add ? old + pdy * derivative(px) : pdy * derivative(px); };
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const Pack old = add ? Pack::load_unaligned(dx + i) : Pack(Real{0});
+    one(Pack::load_unaligned(x + i), Pack::load_unaligned(dy + i), old).store_unaligned(dx + i);
+  }
+  if (i < n) {
+    const Index rest = n - i;
+    const Pack old = add ? partial(dx + i, rest, 0) : Pack(Real{0});
+    store_partial(one(partial(x + i, rest, 0), partial(dy + i, rest, 0), old), dx + i, rest);
+  }
+}
+
+constexpr Real half = Real{0.5};
+constexpr Real inverse_root_2 = static_cast<Real>(std::numbers::sqrt2 / 2);
+constexpr Real inverse_root_2_pi = static_cast<Real>(std::numbers::inv_sqrtpi * std::numbers::sqrt2 / 2);
+constexpr Real gelu_scale = static_cast<Real>(2 * std::numbers::inv_sqrtpi * std::numbers::sqrt2 / 2);  // sqrt(2 / pi)
+constexpr Real gelu_cubic = static_cast<Real>(0.044715);
+
+}  // namespace
+
+Real sum(const Real* x, Index n) {
+  Pack total(Real{0});
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) total += Pack::load_unaligned(x + i);
+  if (i < n) total += partial(x + i, n - i, 0);
+  return xsimd::hadd(total);
+}
+
+Real dot(const Real* x, const Real* y, Index n) {
+  Pack total(Real{0});
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) total = xsimd::fma(Pack::load_unaligned(x + i), Pack::load_unaligned(y + i), total);
+  if (i < n) total = xsimd::fma(partial(x + i, n - i, 0), partial(y + i, n - i, 0), total);
+  return xsimd::hadd(total);
+}
+
+Real largest(const Real* x, Index n) {
+  constexpr Real lowest = -std::numeric_limits<Real>::infinity();
+  Pack best(lowest);
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) best = xsimd::max(best, Pack::load_unaligned(x + i));
+  if (i < n) best = xsimd::max(best, partial(x + i, n - i, lowest));
+  alignas(64) Real buffer[lanes];
+  best.store_aligned(buffer);
+  return *std::max_element(buffer, buffer + lanes);
+}
+
+Real exp_shifted(const Real* x, Real shift, Real* y, Index n) {
+  const Pack by(shift);
+  Pack total(Real{0});
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const Pack value = xsimd::exp(Pack::load_unaligned(x + i) - by);
+    value.store_unaligned(y + i);
+    total += value;
+  }
+  if (i < n) {
+    const Index rest = n - i;
+    store_partial(xsimd::exp(partial(x + i, rest, 0) - by), y + i, rest);
+    total += partial(y + i, rest, 0);
+  }
+  return xsimd::hadd(total);
+}
+
+void scale(const Real* x, Real factor, Real* y, Index n) {
+  for (Index i = 0; i < n; ++i) y[i] = x[i] * factor;
+}
+
+void add_scaled(const Real* x, Real factor, Real* y, Index n) {
+  for (Index i = 0; i < n; ++i) y[i] += x[i] * factor;
+}
+
+void exp(const Real* x, Real* y, Index n) {
+  map(x, y, n, [](const Pack& p) { return xsimd::exp(p); });
+}
+
+void tanh(const Real* x, Real* y, Index n) {
+  map(x, y, n, [](const Pack& p) { return xsimd::tanh(p); });
+}
+
+void erf(const Real* x, Real* y, Index n) {
+  map(x, y, n, [](const Pack& p) { return xsimd::erf(p); });
+}
+
+void gelu(const Real* x, Real* y, Index n) {
+  map(x, y, n, [](const Pack& p) { return p * half * (Pack(Real{1}) + xsimd::erf(p * inverse_root_2)); });
+}
+
+void gelu_tanh(const Real* x, Real* y, Index n) {
+  map(x, y, n, [](const Pack& p) { return p * half * (Pack(Real{1}) + xsimd::tanh(gelu_scale * (p + gelu_cubic * p * p * p))); });
+}
+
+void gelu_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index n) {
+  map_gradient(x, dy, dx, add, n, [](const Pack& p) {
+    return half * (Pack(Real{1}) + xsimd::erf(p * inverse_root_2)) + p * inverse_root_2_pi * xsimd::exp(-half * p * p);
+  });
+}
+
+void gelu_tanh_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index n) {
+  map_gradient(x, dy, dx, add, n, [](const Pack& p) {
+    const Pack t = xsimd::tanh(gelu_scale * (p + gelu_cubic * p * p * p));
+    const Pack slope = gelu_scale * (Pack(Real{1}) + Real{3} * gelu_cubic * p * p);
+    return half * (Pack(Real{1}) + t) + half * p * (Pack(Real{1}) - t * t) * slope;
+  });
+}
+
+void adamw(const AdamStep& step, Real* parameter, const Real* gradient, Real* first_moment, Real* second_moment, Index n) {
+  const auto factor = static_cast<Real>(step.gradient_factor);
+  const auto beta1 = static_cast<Real>(step.beta1), rest1 = static_cast<Real>(1 - step.beta1);
+  const auto beta2 = static_cast<Real>(step.beta2), rest2 = static_cast<Real>(1 - step.beta2);
+  const auto keep = static_cast<Real>(1 - step.rate * step.decay);
+  const auto rate = static_cast<Real>(step.rate / step.correction1);
+  const auto spread = static_cast<Real>(1 / std::sqrt(step.correction2));
+  const auto epsilon = static_cast<Real>(step.epsilon);
+  for (Index i = 0; i < n; ++i) {
+    const Real g = gradient[i] * factor;
+    const Real m = beta1 * first_moment[i] + rest1 * g;
+    const Real v = beta2 * second_moment[i] + rest2 * g * g;
+    first_moment[i] = m;
+    second_moment[i] = v;
+    parameter[i] = parameter[i] * keep - rate * m / (std::sqrt(v) * spread + epsilon);
+  }
+}
+
+Index width() { return lanes; }
+
+const char* instruction_set() { return xsimd::default_arch::name(); }
+
+}  // namespace sextant::vector

@@ -1,0 +1,74 @@
+// Activations: ReLU, and GELU (Hendrycks and Gimpel 2016, 1606.08415) exact and in its tanh approximation.
+#include "sextant/base/parallel.hpp"
+#include "sextant/kernels/vector.hpp"
+#include "sextant/ops/ops.hpp"
+#include "sextant/tape/gradient_check.hpp"
+
+namespace sextant {
+
+namespace {
+
+void relu_row(const Real* x, Real* y, Index n) {
+  for (Index i = 0; i < n; ++i) y[i] = x[i] < 0 ? Real{0} : x[i];  // NaN passes, so that it is found
+}
+
+/// The slope at 0 is taken as 0.
+void relu_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index n) {
+  for (Index i = 0; i < n; ++i) {
+    const Real value = x[i] > 0 ? dy[i] : Real{0};
+    dx[i] = add ? dx[i] + value : value;
+  }
+}
+
+/// An activation, given its name and its two kernels on rows.
+struct Activation final : Op {
+  using Forward = void (*)(const Real* x, Real* y, Index n);
+  using Backward = void (*)(const Real* x, const Real* dy, Real* dx, bool add, Index n);
+
+  std::string_view title;
+  Forward value;
+  Backward gradient;
+
+  Activation(std::string_view name, Forward of_x, Backward slope) : title(name), value(of_x), gradient(slope) {}
+
+  std::string_view name() const override { return title; }
+  Reads backward_reads() const override { return Reads::none().input(0); }
+
+  void forward(const Run& run) const override {
+    const Real* x = run.real(0);
+    Real* y = run.output();
+    parallel_for(run.output_shape().count(), chunk, [&](Index begin, Index end) { value(x + begin, y + begin, end - begin); });
+  }
+
+  void backward(const Run& run) const override {
+    const Real *x = run.real(0), *dy = run.gradient();
+    const rows::Sink dx = run.sink(0);
+    parallel_for(run.output_shape().count(), chunk,
+                 [&](Index begin, Index end) { gradient(x + begin, dy + begin, dx.data + begin, dx.add, end - begin); });
+  }
+
+  static constexpr Index chunk = 4096;
+};
+
+Tensor activate(Tape& tape, Tensor x, std::string_view name, Activation::Forward forward, Activation::Backward backward) {
+  return tape.record(std::make_unique<Activation>(name, forward, backward), {x}, tape.shape(x));
+}
+
+}  // namespace
+
+Tensor relu(Tape& tape, Tensor x) { return activate(tape, x, "relu", relu_row, relu_gradient); }
+Tensor gelu(Tape& tape, Tensor x) { return activate(tape, x, "gelu", vector::gelu, vector::gelu_gradient); }
+Tensor gelu_tanh(Tape& tape, Tensor x) { return activate(tape, x, "gelu_tanh", vector::gelu_tanh, vector::gelu_tanh_gradient); }
+
+namespace op_families {
+
+OpExamples activation() {
+  return {
+      {"relu", [](Tape& tape, ExampleDraw& draw) { return relu(tape, draw.away_from_zero(tape, {draw.extent(), draw.extent()})); }},
+      {"gelu", [](Tape& tape, ExampleDraw& draw) { return gelu(tape, draw.tensor(tape, {draw.extent(), draw.extent()})); }},
+      {"gelu_tanh", [](Tape& tape, ExampleDraw& draw) { return gelu_tanh(tape, draw.tensor(tape, {draw.extent(), draw.extent()})); }},
+  };
+}
+
+}  // namespace op_families
+}  // namespace sextant

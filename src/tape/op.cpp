@@ -1,0 +1,37 @@
+#include "sextant/tape/op.hpp"
+
+#include "sextant/tape/graph.hpp"
+
+namespace sextant {
+
+namespace {
+std::size_t at(int slot) { return static_cast<std::size_t>(slot); }
+}  // namespace
+
+const Shape& Run::shape(int slot) const { return graph_[node_.inputs[at(slot)]].shape; }
+
+const Shape& Run::output_shape(int slot) const { return graph_[node_.outputs[at(slot)]].shape; }
+
+const void* Run::input(int slot) const {
+  const Value& value = graph_.root(node_.inputs[at(slot)]);
+  if (value.origin == Origin::parameter) return graph_.parameters->value(value.parameter).data();
+  return memory_.data[at(value.root)];
+}
+
+void* Run::result(int slot) const { return memory_.data[at(node_.outputs[at(slot)])]; }
+
+const Real* Run::gradient(int slot) const { return memory_.gradient[at(node_.outputs[at(slot)])]; }
+
+rows::Sink Run::sink(int slot) const {
+  const Value& value = graph_.root(node_.inputs[at(slot)]);
+  if (!value.differentiable) return {};
+  const bool first = !node_.writes_first.empty() && node_.writes_first[at(slot)];
+  if (value.origin == Origin::parameter) return {graph_.parameters->gradient(value.parameter).data(), !first || accumulate_};
+  return {memory_.gradient[at(value.root)], !first};
+}
+
+std::uint64_t Run::seed() const { return graph_.parameters->seed(); }
+
+std::string_view Run::place() const { return node_.place; }
+
+}  // namespace sextant

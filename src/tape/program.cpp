@@ -1,0 +1,206 @@
+#include "sextant/tape/program.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "sextant/base/error.hpp"
+#include "sextant/tape/planner.hpp"
+
+namespace sextant {
+
+namespace {
+
+std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+/// The nodes that a gradient of the loss passes through, in the order of backward.
+std::vector<std::size_t> backward_order(const Graph& graph, int loss) {
+  std::vector<bool> reached(graph.values.size(), false);
+  std::vector<std::size_t> order;
+  if (loss < 0) return order;
+  reached[at(graph[loss].root)] = true;
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    const bool active = std::any_of(node.outputs.begin(), node.outputs.end(), [&](int id) { return graph[id].differentiable && reached[at(id)]; });
+    if (!active) continue;
+    order.push_back(n);
+    for (const int input : node.inputs)
+      if (graph[input].differentiable) reached[at(graph[input].root)] = true;
+  }
+  return order;
+}
+
+bool all_finite(const Real* x, std::size_t count) {
+  return std::all_of(x, x + count, [](Real value) { return std::isfinite(value); });
+}
+
+}  // namespace
+
+Program::Program(Tape tape, Tensor loss, const std::vector<AnyHandle>& kept, std::shared_ptr<Arena> arena)
+    : graph_(std::move(tape.graph_)), arena_(std::move(arena)), loss_(loss.id) {
+  require(!loss || graph_[loss.id].shape.count() == 1, "the loss is one number, not {}", loss ? graph_[loss.id].shape.text() : "");
+  plan(loss, kept);
+  bind();
+  for (std::size_t id = 0; id < graph_.values.size(); ++id) {
+    const Value& value = graph_.values[id];
+    if (value.origin == Origin::constant || value.origin == Origin::input)
+      std::memcpy(memory_.data[id], tape.memory_.data[id], static_cast<std::size_t>(value.bytes()));
+  }
+}
+
+void Program::plan(Tensor loss, const std::vector<AnyHandle>& kept) {
+  for (std::size_t n = 0; n < graph_.nodes.size(); ++n) (graph_.nodes[n].derived ? derived_ : forward_).push_back(n);
+  backward_ = backward_order(graph_, loss.id);
+
+  struct Life {
+    Index first = -1, last = -1;
+    void touch(Index time) {
+      if (first < 0) first = time;
+      last = std::max(last, time);
+    }
+  };
+  std::vector<Life> data(graph_.values.size()), gradient(graph_.values.size());
+  const auto life = [&](std::vector<Life>& lives, int id) -> Life& { return lives[at(graph_[id].root)]; };
+
+  Index time = 0;
+  for (const std::size_t n : forward_) {
+    for (const int id : graph_.nodes[n].outputs) life(data, id).touch(time);
+    for (const int id : graph_.nodes[n].inputs) life(data, id).touch(time);
+    ++time;
+  }
+  if (loss) life(gradient, loss.id).touch(time - 1);
+  for (const std::size_t n : backward_) {
+    Node& node = graph_.nodes[n];
+    const Reads reads = node.op->backward_reads();
+    node.writes_first.assign(node.inputs.size(), false);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const int id = node.inputs[i];
+      if ((reads.inputs >> i & 1) != 0) life(data, id).touch(time);
+      if (!graph_[id].differentiable) continue;
+      node.writes_first[i] = life(gradient, id).first < 0;
+      life(gradient, id).touch(time);
+    }
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      const int id = node.outputs[i];
+      if ((reads.outputs >> i & 1) != 0) life(data, id).touch(time);
+      if (life(gradient, id).first >= 0) life(gradient, id).touch(time);
+    }
+    ++time;
+  }
+  const Index end = time;
+  for (const AnyHandle handle : kept) life(data, handle.id).touch(end);
+  if (loss) life(data, loss.id).touch(end);
+
+  std::vector<Lifetime> blocks;
+  std::vector<Slot*> owners;
+  data_.assign(graph_.values.size(), {});
+  gradient_.assign(graph_.values.size(), {});
+  Index resident = 0;
+  for (std::size_t id = 0; id < graph_.values.size(); ++id) {
+    const Value& value = graph_.values[id];
+    if (value.root != static_cast<int>(id) || value.origin == Origin::parameter) continue;
+    if (value.origin != Origin::computed || value.derived) {
+      data_[id] = {resident, true};
+      resident += Arena::aligned(std::max<Index>(1, value.bytes()));
+    } else {
+      blocks.push_back({value.bytes(), data[id].first, data[id].last});
+      owners.push_back(&data_[id]);
+    }
+    if (gradient[id].first >= 0) {
+      blocks.push_back({value.bytes(), gradient[id].first, value.origin == Origin::input ? end : gradient[id].last});
+      owners.push_back(&gradient_[id]);
+    }
+  }
+  planned_bytes_ = plan_memory(blocks);
+  deaths_.assign(static_cast<std::size_t>(end) + 1, {});
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    owners[b]->offset = blocks[b].offset;
+    unplanned_bytes_ += Arena::aligned(blocks[b].bytes);
+    deaths_[static_cast<std::size_t>(blocks[b].last)].push_back({blocks[b].offset, blocks[b].bytes});
+  }
+  arena_->reserve(std::max<Index>(1, planned_bytes_));
+  resident_.reserve(std::max<Index>(1, resident));
+}
+
+void Program::bind() {
+  const std::size_t count = graph_.values.size();
+  memory_.data.resize(count);
+  memory_.gradient.resize(count);
+  for (std::size_t id = 0; id < count; ++id) {
+    const Slot data = data_[id], gradient = gradient_[id];
+    memory_.data[id] = data.offset < 0 ? nullptr : (data.resident ? resident_ : *arena_).at(data.offset);
+    memory_.gradient[id] = gradient.offset < 0 ? nullptr : reinterpret_cast<Real*>(arena_->at(gradient.offset));
+  }
+}
+
+void* Program::pointer(int id) const {
+  const Value& value = graph_.root(id);
+  if (value.origin == Origin::parameter) return graph_.parameters->value(value.parameter).data();
+  return memory_.data[at(value.root)];
+}
+
+void Program::write_numbers(Numbers handle, std::span<const double> numbers) {
+  require(numbers.size() == count(handle.id), "{} position numbers for the shape {}", numbers.size(), graph_[handle.id].shape.text());
+  auto* const old = static_cast<double*>(pointer(handle.id));
+  if (std::equal(numbers.begin(), numbers.end(), old)) return;
+  std::copy(numbers.begin(), numbers.end(), old);
+  derived_stale_ = true;
+}
+
+void Program::run_forward(const Node& node, std::uint64_t step) {
+  try {
+    node.op->forward(Run(graph_, node, memory_, step, false));
+  } catch (const Error& error) {
+    throw error.within(node.title());
+  }
+}
+
+void Program::bury([[maybe_unused]] std::size_t time) {
+#ifdef SEXTANT_POISON
+  // All bits set is a NaN, in float as in double.
+  for (const Death& death : deaths_[time]) std::memset(arena_->at(death.offset), 0xFF, static_cast<std::size_t>(death.bytes));
+#endif
+}
+
+void Program::forward(std::uint64_t step) {
+  bind();
+  if (derived_stale_)
+    for (const std::size_t n : derived_) run_forward(graph_.nodes[n], step);
+  derived_stale_ = false;
+  for (std::size_t time = 0; time < forward_.size(); ++time) {
+    run_forward(graph_.nodes[forward_[time]], step);
+    bury(time);
+  }
+}
+
+void Program::backward(std::uint64_t step, bool accumulate) {
+  require(loss_ >= 0, "this Program was sealed without a loss");
+  ParameterStore& store = *graph_.parameters;
+  if (!accumulate) store.clear_gradients();  // for those that no op reaches
+  *memory_.gradient[at(graph_[loss_].root)] = 1;
+  for (std::size_t i = 0; i < backward_.size(); ++i) {
+    const Node& node = graph_.nodes[backward_[i]];
+    node.op->backward(Run(graph_, node, memory_, step, accumulate));
+    bury(forward_.size() + i);
+  }
+}
+
+std::string Program::first_nonfinite(std::uint64_t step) {
+  bind();
+  derived_stale_ = true;
+  for (const auto* list : {&derived_, &forward_})
+    for (const std::size_t n : *list) {
+      const Node& node = graph_.nodes[n];
+      for (const int id : node.inputs) {
+        const Value& value = graph_.root(id);
+        if (value.origin == Origin::parameter && !all_finite(static_cast<const Real*>(pointer(id)), count(value.root)))
+          return value.name;
+      }
+      run_forward(node, step);
+      for (const int id : node.outputs)
+        if (graph_[id].element == Element::real && !all_finite(static_cast<const Real*>(pointer(id)), count(id))) return node.title();
+    }
+  return "";
+}
+
+}  // namespace sextant

@@ -1,0 +1,85 @@
+#include "sextant/tasks/presentation.hpp"
+
+#include <algorithm>
+
+namespace sextant {
+
+namespace {
+
+/// Asks for `answer` one place ahead from the last place of `tokens` on, and appends all of it but its last token.
+void ask_ahead(Presented& p, const std::vector<Token>& answer) {
+  p.written = true;
+  for (std::size_t i = 0; i < answer.size(); ++i) {
+    if (i > 0) p.tokens.push_back(answer[i - 1]);
+    p.targets.resize(p.tokens.size(), nothing_asked);
+    p.targets.back() = answer[i];
+    p.asked.push_back(static_cast<Index>(p.tokens.size()) - 1);
+  }
+}
+
+/// Asks for the tags of the source, whose first token stands at `first`.
+void ask_tags(Presented& p, const Example& example, Index first) {
+  p.targets.assign(p.tokens.size(), nothing_asked);
+  std::copy(example.tags.begin(), example.tags.end(), p.targets.begin() + first);
+  for (const Index place : example.compared) p.asked.push_back(first + place);
+  if (example.compared.empty())
+    for (std::size_t t = 0; t < p.targets.size(); ++t)
+      if (p.targets[t] != nothing_asked) p.asked.push_back(static_cast<Index>(t));
+}
+
+void append(std::vector<Token>& to, const std::vector<Token>& tokens) { to.insert(to.end(), tokens.begin(), tokens.end()); }
+
+}  // namespace
+
+std::vector<Token> Presented::expected() const {
+  std::vector<Token> right;
+  for (const Index place : asked) right.push_back(targets[static_cast<std::size_t>(place)]);
+  return right;
+}
+
+Presented present(const Task& task, Kind kind, const Example& example) {
+  Presented p;
+  switch (kind) {
+    case Kind::encoder:
+      p.tokens = example.source;
+      if (!example.tags.empty()) {
+        ask_tags(p, example, 0);
+      } else {
+        p.tokens.push_back(token::separator);
+        p.targets.assign(p.tokens.size(), nothing_asked);
+        p.targets.back() = example.answer.front();
+        p.asked = {static_cast<Index>(p.tokens.size()) - 1};
+      }
+      break;
+    case Kind::decoder:
+      if (task.opens_with_begin()) p.tokens.push_back(token::begin);
+      append(p.tokens, example.source);
+      if (example.answer.empty()) {
+        ask_tags(p, example, task.opens_with_begin() ? 1 : 0);
+      } else {
+        p.tokens.push_back(token::separator);
+        ask_ahead(p, example.answer);
+      }
+      break;
+    case Kind::seq2seq: {
+      p.source = example.source;
+      std::vector<Token> answer = example.answer;
+      if (answer.empty()) {
+        std::copy_if(example.tags.begin(), example.tags.end(), std::back_inserter(answer), [](Token tag) { return tag != nothing_asked; });
+        answer.push_back(token::end);
+      }
+      p.tokens = {token::begin};
+      ask_ahead(p, answer);
+      break;
+    }
+  }
+  return p;
+}
+
+StreamLengths stream_lengths(const Task& task, Kind kind, Index length) {
+  Dice dice(0, "stream lengths");
+  const Presented p = present(task, kind, task.draw(Split::train, length, dice));
+  return {static_cast<Index>(p.tokens.size()), static_cast<Index>(p.source.size())};
+}
+
+}  // namespace sextant

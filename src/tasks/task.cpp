@@ -1,0 +1,38 @@
+#include "sextant/tasks/task.hpp"
+
+#include <fmt/ranges.h>
+
+namespace sextant {
+
+std::vector<Token> Task::encode(std::string_view prompt) const {
+  std::vector<Token> tokens;
+  for (std::size_t at = 0; at < prompt.size();) {
+    const std::size_t begin = prompt.find_first_not_of(" \t\n", at);
+    if (begin == std::string_view::npos) break;
+    const std::size_t end = std::min(prompt.find_first_of(" \t\n", begin), prompt.size());
+    const std::string_view word = prompt.substr(begin, end - begin);
+    const Token id = vocabulary().find(word);
+    if (id < 0) fail(ErrorKind::input, "the word \"{}\", number {} of the prompt, is not in the vocabulary of {} words", word, tokens.size() + 1, vocabulary().size());
+    tokens.push_back(id);
+    at = end;
+  }
+  return tokens;
+}
+
+std::string Task::decode(const std::vector<Token>& tokens) const {
+  std::string text;
+  for (const Token id : tokens) text += (text.empty() ? "" : " ") + vocabulary().word(id);
+  return text;
+}
+
+const TaskEntry& find_task(const std::string& name) {
+  std::vector<std::string> names;
+  for (const TaskEntry& entry : task_table()) {
+    if (entry.name == name) return entry;
+    names.push_back(entry.name);
+  }
+  const std::string meant = nearest(name, names);
+  fail(ErrorKind::usage, "there is no task \"{}\"; {}", name, meant.empty() ? fmt::format("the tasks are {}", fmt::join(names, ", ")) : fmt::format("did you mean \"{}\"?", meant));
+}
+
+}  // namespace sextant

@@ -1,0 +1,179 @@
+#include "sextant/tape/program.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sextant/base/error.hpp"
+#include "sextant/base/random.hpp"
+#include "sextant/ops/ops.hpp"
+#include "sextant/tape/planner.hpp"
+
+using namespace sextant;
+
+namespace {
+
+struct Net {
+  Indices ids;
+  Indices targets;
+  Tensor divisor, logits, loss;
+};
+
+/// A small chain with residuals, a shared parameter and dropout: enough lifetimes to plan.
+Net record_net(Tape& tape) {
+  Net net;
+  net.ids = tape.input<Element::index>("ids", {2, 4});
+  net.targets = tape.input<Element::index>("targets", {8});
+  net.divisor = tape.input<Element::real>("divisor", {1});
+  const Tensor table = tape.parameter("table", {5, 6}, Initial::normal(1));
+  Tensor x = embedding(tape, table, net.ids);
+  for (int layer = 0; layer < 6; ++layer) {
+    const Tape::Scope scope(tape, "layers." + std::to_string(layer));
+    const Tensor h = gelu(tape, linear(tape, x, tape.parameter("weight", {6, 6}, Initial::normal(0.4)), tape.parameter("bias", {6}, Initial::constant(0.1), Role::bias)));
+    x = add(tape, x, dropout(tape, h, 0.25, "h"));
+  }
+  net.logits = linear(tape, tape.reshape(x, {8, 6}), table);
+  net.loss = cross_entropy(tape, net.logits, net.targets, {}, net.divisor).loss;
+  return net;
+}
+
+constexpr std::int32_t ids[] = {0, 1, 2, 3, 4, 4, 0, 2}, targets[] = {1, 0, -1, 3, 2, 2, 4, 1};
+
+}  // namespace
+
+TEST_CASE("a Program computes what the tape computed, bit for bit, forward and backward") {
+  ParameterStore store(3);
+  std::vector<Real> eager_loss, eager_gradients;
+  {
+    Tape tape(store);
+    const Net net = record_net(tape);
+    std::copy(std::begin(ids), std::end(ids), tape.data(net.ids).begin());
+    std::copy(std::begin(targets), std::end(targets), tape.data(net.targets).begin());
+    tape.data(net.divisor)[0] = 7;
+    tape.replay(0);
+    const Real one[] = {1};
+    tape.backward(net.loss, one);
+    eager_loss.assign(tape.data(net.loss).begin(), tape.data(net.loss).end());
+    eager_gradients.assign(store.gradients().begin(), store.gradients().end());
+  }
+  Tape tape(store);
+  const Net net = record_net(tape);
+  Program program(std::move(tape), net.loss, {net.logits});
+  std::copy(std::begin(ids), std::end(ids), program.input(net.ids).begin());
+  std::copy(std::begin(targets), std::end(targets), program.input(net.targets).begin());
+  program.input(net.divisor)[0] = 7;
+  for (int run = 0; run < 2; ++run) {  // the second run finds the memory as the first left it
+    program.forward(0);
+    program.backward(0);
+    CHECK(program.read(net.loss)[0] == eager_loss[0]);
+    const auto gradients = store.gradients();
+    CHECK(std::equal(gradients.begin(), gradients.end(), eager_gradients.begin()));
+  }
+
+  SUBCASE("and accumulates gradients when asked") {
+    program.forward(0);
+    program.backward(0, true);
+    const auto gradients = store.gradients();
+    for (std::size_t i = 0; i < gradients.size(); ++i) REQUIRE(gradients[i] == doctest::Approx(2 * eager_gradients[i]).epsilon(1e-5));
+  }
+  SUBCASE("and draws other dropout at another step") {
+    program.forward(1);
+    CHECK(program.read(net.loss)[0] != eager_loss[0]);
+  }
+}
+
+TEST_CASE("planned memory is smaller than the sum of the tensors") {
+  ParameterStore store(3);
+  Tape tape(store);
+  const Net net = record_net(tape);
+  const Program program(std::move(tape), net.loss, {net.logits});
+  CHECK(program.planned_bytes() > 0);
+  CHECK(program.planned_bytes() < program.unplanned_bytes() * 2 / 3);
+  MESSAGE("planned " << program.planned_bytes() << " bytes of " << program.unplanned_bytes());
+}
+
+TEST_CASE("the planner never overlaps blocks that live at the same time") {
+  Dice dice(5, "planner");
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Lifetime> blocks;
+    for (Index i = dice.between(1, 60); i > 0; --i) {
+      const Index first = dice.between(0, 40);
+      blocks.push_back({.bytes = dice.between(0, 5000), .first = first, .last = first + dice.between(0, 10)});
+    }
+    const Index total = plan_memory(blocks);
+    Index peak = 0;
+    for (Index time = 0; time <= 50; ++time) {
+      Index alive = 0;
+      for (const Lifetime& b : blocks)
+        if (b.first <= time && time <= b.last) alive += Arena::aligned(b.bytes);
+      peak = std::max(peak, alive);
+    }
+    CHECK(total >= peak);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      REQUIRE(blocks[i].offset % 64 == 0);
+      REQUIRE(blocks[i].offset + blocks[i].bytes <= total);
+      for (std::size_t j = 0; j < i; ++j) {
+        const Lifetime &a = blocks[i], &b = blocks[j];
+        const bool together = a.first <= b.last && b.first <= a.last;
+        const bool apart = a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
+        REQUIRE((!together || apart));
+      }
+    }
+  }
+}
+
+TEST_CASE("values derived from positions follow the numbers, and are computed again only then") {
+  ParameterStore store(1);
+  Tape tape(store);
+  const Numbers positions = tape.input<Element::number>("positions", {1, 3});
+  int calls = 0;
+  const Tensor squares = from_positions(tape, positions, 1, [&calls](double p, std::span<double> row) {
+    ++calls;
+    row[0] = p * p;
+  });
+  const Tensor y = scale(tape, squares, 1);
+  Program program(std::move(tape), {}, {y});
+  const double numbers[] = {1, 2, 5};
+  calls = 0;
+  program.write_numbers(positions, numbers);
+  program.forward();
+  CHECK(program.read(y)[2] == 25);
+  CHECK(calls == 3);
+  program.write_numbers(positions, numbers);
+  program.forward();
+  CHECK(calls == 3);
+  const double others[] = {1, 2, 6};
+  program.write_numbers(positions, others);
+  program.forward();
+  CHECK(program.read(y)[2] == 36);
+  CHECK(calls == 6);
+}
+
+TEST_CASE("the first value that is not finite is named by its place and op") {
+  ParameterStore store(1);
+  Tape tape(store);
+  const Tensor x = tape.input<Element::real>("x", {2});
+  Tensor y;
+  {
+    const Tape::Scope scope(tape, "layers.3");
+    y = multiply(tape, scale(tape, x, 2), x);
+  }
+  Program program(std::move(tape), {}, {y});
+  program.input(x)[1] = 1;
+  CHECK(program.first_nonfinite().empty());
+  program.input(x)[1] = std::sqrt(std::numeric_limits<Real>::max()) * Real{2};
+  CHECK(program.first_nonfinite() == "layers.3: multiply");
+}
+
+TEST_CASE("errors while recording say where and name both shapes") {
+  ParameterStore store(1);
+  Tape tape(store);
+  const Tensor a = tape.input<Element::real>("a", {2, 3}), b = tape.input<Element::real>("b", {4, 5});
+  CHECK_THROWS_WITH_AS(matmul(tape, a, b), "matmul: inner extents differ, [2, 3] and [4, 5]", Error);
+  CHECK_THROWS_WITH_AS(add(tape, a, b), "shapes [2, 3] and [4, 5] do not broadcast: 2 against 4", Error);
+  const Indices ids = tape.input<Element::index>("ids", {2});
+  tape.data(ids)[1] = 7;
+  const Tape::Scope scope(tape, "decoder");
+  CHECK_THROWS_WITH_AS(embedding(tape, a, ids), "decoder: embedding: id 7 at place 1 is outside the table of 2 rows", Error);
+}
