@@ -65,6 +65,9 @@ class Task {
 
   /// Whether the loss is also told in bits per character.
   virtual bool is_text() const { return false; }
+
+  /// What the user should know about the data, a line each: sizes, what was left out, what is too small.
+  virtual std::vector<std::string> remarks() const { return {}; }
 };
 
 /// The statement of a task.
