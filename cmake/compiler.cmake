@@ -4,7 +4,8 @@ target_compile_options(sextant_flags INTERFACE -Wall -Wextra -Wpedantic -Wconver
   # Vectorise freely, but never pretend that NaN and infinity do not exist: no -ffast-math.
   -fno-math-errno -fno-trapping-math -ffp-contract=fast)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  target_compile_options(sextant_flags INTERFACE -Wno-restrict)  # GCC bug 105651: a false alarm on std::string's operator+
+  # False alarms: bug 105651 on std::string's operator+, bug 105593 on GCC's own AVX-512 intrinsics.
+  target_compile_options(sextant_flags INTERFACE -Wno-restrict -Wno-maybe-uninitialized -Wno-uninitialized)
 endif()
 if(SEXTANT_NATIVE)
   target_compile_options(sextant_flags INTERFACE -march=native)

@@ -5,7 +5,7 @@ find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(HDF5 REQUIRED COMPONENTS C)
+find_package(HDF5 REQUIRED COMPONENTS C HL)
 
 # libblas.so and cblas.h are alternatives that another package may own, so OpenBLAS is asked for by its own name.
 find_library(SEXTANT_OPENBLAS NAMES openblas REQUIRED
@@ -18,3 +18,5 @@ find_path(SEXTANT_BOOST_INCLUDE boost/math/distributions/students_t.hpp REQUIRED
 find_path(SEXTANT_XXHASH_INCLUDE xxhash.h REQUIRED)
 find_path(SEXTANT_UTF8PROC_INCLUDE utf8proc.h REQUIRED)
 find_library(SEXTANT_UTF8PROC NAMES utf8proc REQUIRED)
+find_path(SEXTANT_MD_INCLUDE sha256.h REQUIRED)
+find_library(SEXTANT_MD NAMES md REQUIRED)

@@ -62,14 +62,18 @@ void flatten(const TomlNode& table, const std::string& prefix, Layer& layer) {
 
 std::string read_toml_text(const std::filesystem::path& file) {
   try {
-    return read_file(file, FileLimits{.most = 1 << 20, .empty_allowed = true});
+    return read_input_file(file, FileLimits{.most = 1 << 20, .empty_allowed = true});
   } catch (const Error& error) {
     throw Error(ErrorKind::usage, error.what());
   }
 }
 
+std::filesystem::path folder_of(const std::filesystem::path& file) { return file.has_parent_path() ? file.parent_path() : "."; }
+
 Layer parse_layer(std::string_view text, const std::string& source) {
   TomlNode document = parse_toml(text, source);
+  if (const TomlNode* ablate = document.find("ablate"))
+    require(ablate->shape == TomlNode::Shape::table, "{}: ablate is a section, not a value; write [ablate]", ablate->origin);
   std::erase_if(document.children, [](const TomlNode& field) { return field.key == "ablate"; });
   Layer layer;
   flatten(document, "", layer);
@@ -78,7 +82,7 @@ Layer parse_layer(std::string_view text, const std::string& source) {
 
 Layer read_layer(const std::filesystem::path& file) {
   Layer layer = parse_layer(read_toml_text(file), file.string());
-  layer.folder = file.has_parent_path() ? file.parent_path() : ".";
+  layer.folder = folder_of(file);
   return layer;
 }
 
@@ -90,8 +94,10 @@ Layer read_assignment(std::string_view assignment) {
   TomlNode field = assigned_value(key, assignment.substr(equals + 1));
   field.key = key;
   set_origins(field, "--set");
+  TomlNode table;
+  table.children.push_back(std::move(field));
   Layer layer;
-  flatten(TomlNode{.children = {field}}, "", layer);
+  flatten(table, "", layer);
   return layer;
 }
 

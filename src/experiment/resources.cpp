@@ -59,21 +59,24 @@ fs::path shipped_folder(std::string_view name) {
   fail(ErrorKind::input, "the shipped folder \"{}\" is not in {}; set SEXTANT_DATA to the folder that holds it", name, listed(roots));
 }
 
-fs::path find_file(const std::string& name, const fs::path& folder) {
-  if (fs::path(name).is_absolute()) return name;
-  std::vector<fs::path> places;
-  if (!folder.empty()) places.push_back(folder / name);
-  places.emplace_back(name);
-  for (const fs::path& root : shipped_roots()) places.push_back(root / "data" / name);
+FoundFile find_file(const std::string& name, const fs::path& folder) {
+  if (name.find('\0') != std::string::npos) fail(ErrorKind::input, "a file's name cannot hold a zero byte");
+  if (fs::path(name).is_absolute()) return {name};
+  std::vector<FoundFile> places;
+  if (!folder.empty()) places.push_back({folder / name});
+  places.push_back({name});
+  for (const fs::path& root : shipped_roots()) places.push_back({root / "data" / name, true});
   std::error_code ignored;
-  for (const fs::path& place : places)
-    if (fs::is_regular_file(place, ignored)) return place;
-  for (const fs::path& place : places)  // a folder or a device: reading it tells what is wrong
-    if (fs::exists(place, ignored)) return place;
-  fail(ErrorKind::input, "there is no file \"{}\"; looked for {}", name, listed(places));
+  for (const FoundFile& place : places)
+    if (fs::is_regular_file(place.path, ignored)) return place;
+  for (const FoundFile& place : places)  // a folder or a device: reading it tells what is wrong
+    if (fs::exists(place.path, ignored)) return place;
+  std::vector<fs::path> paths;
+  for (const FoundFile& place : places) paths.push_back(place.path);
+  fail(ErrorKind::input, "there is no file \"{}\"; looked for {}", name, listed(paths));
 }
 
-std::string read_file(const fs::path& file, const FileLimits& limits) {
+std::string read_input_file(const fs::path& file, const FileLimits& limits) {
   check_kind(file);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"), &std::fclose);
   if (!stream) fail(ErrorKind::input, "{}: cannot be read: {}", file.string(), reason(errno));
@@ -88,7 +91,7 @@ std::string read_file(const fs::path& file, const FileLimits& limits) {
   return contents;
 }
 
-std::string digest(std::string_view bytes) {
+std::string xxh3_of(std::string_view bytes) {
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }

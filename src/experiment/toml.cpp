@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #define TOML_ENABLE_FORMATTERS 0
@@ -19,7 +20,7 @@ std::string dotted(const std::string& prefix, std::string_view key) {
 
 TomlNode converted(const toml::node& node, const std::string& path, const std::string& source);
 
-TomlNode converted_table(const toml::table& table, const std::string& path, const std::string& source) {
+std::vector<TomlNode> converted_fields(const toml::table& table, const std::string& path, const std::string& source) {
   std::vector<std::pair<toml::source_position, TomlNode>> fields;
   for (const auto& [key, value] : table) {
     const toml::source_position begin = key.source().begin;
@@ -29,16 +30,18 @@ TomlNode converted_table(const toml::table& table, const std::string& path, cons
     fields.emplace_back(begin, std::move(field));
   }
   std::stable_sort(fields.begin(), fields.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  TomlNode result{.shape = Shape::table};
-  for (auto& [begin, field] : fields) result.children.push_back(std::move(field));
+  std::vector<TomlNode> result;
+  for (auto& [begin, field] : fields) result.push_back(std::move(field));
   return result;
 }
 
 TomlNode converted(const toml::node& node, const std::string& path, const std::string& source) {
-  TomlNode result{.origin = fmt::format("{}:{}", source, node.source().begin.line), .shape = Shape::scalar};
+  TomlNode result;
+  result.origin = fmt::format("{}:{}", source, node.source().begin.line);
+  result.shape = Shape::scalar;
   if (const auto* table = node.as_table()) {
     result.shape = Shape::table;
-    result.children = converted_table(*table, path, source).children;
+    result.children = converted_fields(*table, path, source);
   } else if (const auto* list = node.as_array()) {
     result.shape = Shape::list;
     for (const toml::node& item : *list) result.children.push_back(converted(item, path, source));
@@ -68,30 +71,22 @@ void refuse_deep_keys(std::string_view text, const std::string& source) {
   }
 }
 
+/// The items as values of this type, if they all are; integers are numbers, too.
 template <class T>
 std::optional<Setting> list_of(const std::vector<TomlNode>& items) {
   std::vector<T> values;
   for (const TomlNode& item : items) {
     if (item.shape != Shape::scalar) return {};
-    const auto* integer = std::get_if<std::int64_t>(&item.scalar);
-    if (const auto* value = std::get_if<T>(&item.scalar))
+    if (const auto* value = std::get_if<T>(&item.scalar)) {
       values.push_back(*value);
-    else if (std::is_same_v<T, double> && integer)
-      values.push_back(T(*integer));
+      continue;
+    }
+    const auto* integer = std::get_if<std::int64_t>(&item.scalar);
+    if (!integer) return {};
+    if constexpr (std::is_same_v<T, double>)
+      values.push_back(static_cast<double>(*integer));
     else
       return {};
-  }
-  return values;
-}
-
-/// Like list_of, for what no integer turns into.
-template <>
-std::optional<Setting> list_of<std::string>(const std::vector<TomlNode>& items) {
-  std::vector<std::string> values;
-  for (const TomlNode& item : items) {
-    const auto* text = std::get_if<std::string>(&item.scalar);
-    if (item.shape != Shape::scalar || !text) return {};
-    values.push_back(*text);
   }
   return values;
 }
@@ -107,7 +102,9 @@ const TomlNode* TomlNode::find(std::string_view name) const {
 TomlNode parse_toml(std::string_view text, const std::string& source) {
   refuse_deep_keys(text, source);
   try {
-    return converted_table(toml::parse(text), "", source);
+    TomlNode document;
+    document.children = converted_fields(toml::parse(text), "", source);
+    return document;
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
     const std::string_view what = error.description();

@@ -47,6 +47,9 @@ Layer read_assignment(std::string_view assignment);
 /// Adds the entries of a table, nested ones flattened, with `prefix` before their keys.
 void flatten(const TomlNode& table, const std::string& prefix, Layer& layer);
 
+/// The folder that a file's own relative paths start from.
+std::filesystem::path folder_of(const std::filesystem::path& file);
+
 /// The text of a TOML file. Throws a usage Error for what cannot be read.
 std::string read_toml_text(const std::filesystem::path& file);
 

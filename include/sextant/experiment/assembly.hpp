@@ -1,0 +1,24 @@
+// From a resolved configuration to the things that work: the task with its data, the model, the settings of the training.
+#pragma once
+
+#include <memory>
+
+#include "sextant/experiment/configuration.hpp"
+#include "sextant/train/trainer.hpp"
+
+namespace sextant {
+
+struct Assembly {
+  std::unique_ptr<Task> task;
+  std::unique_ptr<Transformer> model;
+  TrainSettings train;
+  LengthSettings lengths;
+};
+
+/// Builds all of it; throws usage and input Errors for what cannot work together.
+Assembly assemble(const RunSettings& run);
+
+/// The schemes of a configuration's stacks, as a model takes them.
+ModelPosition position_of(const RunSettings& run);
+
+}  // namespace sextant

@@ -1,0 +1,43 @@
+// The record of one run: what was trained, with which settings, and what came out. Written as result.json into the run's
+// folder, read by the comparison. No result is ever without the settings that made it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sextant/experiment/configuration.hpp"
+#include "sextant/train/evaluator.hpp"
+
+namespace sextant {
+
+struct RunRecord {
+  std::string outcome;   ///< "done" or "diverged"
+  std::string problem;   ///< of a diverged run: step and tensor
+  std::string identity;  ///< of the whole configuration, seed included
+  std::string settings_key;  ///< 8 hex digits, the same for runs that differ in the seed alone
+  std::string task, variant, kind, scheme;  ///< `variant` is empty for tasks without; `scheme` with the knobs that are not default
+  std::int64_t layers = 0, seed = 0, steps = 0;
+  bool front_token = false;
+  std::string settings;  ///< the resolved configuration as TOML
+  Index parameters = 0, parameters_added = 0;  ///< all, and those of the position schemes
+  double milliseconds_per_step = 0;            ///< median
+  double seconds = 0;                          ///< of training in the last session
+  std::string blas_kernel, precision;          ///< the bits depend on them
+  std::int64_t trained_shortest = 0, trained_longest = 0;
+  Evaluation evaluation;
+};
+
+/// What the configuration says, without results.
+RunRecord describe(const RunSettings& run);
+
+/// "t5(buckets=16)": the scheme with its knobs that differ from the default; "encoder=none decoder=rope" where the stacks differ.
+std::string scheme_label(const RunSettings& run);
+
+std::string to_json(const RunRecord& record);
+
+/// Throws an Error of the kind damaged, naming the file, when it is no record.
+RunRecord read_record(const std::filesystem::path& file);
+
+}  // namespace sextant

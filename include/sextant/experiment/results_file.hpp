@@ -1,0 +1,24 @@
+// Results for other programs: results.h5 (h5py, pandas, xarray, ncdump) and results.csv (anything).
+//
+// results.h5
+//   /table/<column>   one dataset a column, all of equal length: a row for each run and evaluated length
+//   /grid/<measure>   [settings, seed] with the dimension scales `settings` (keys of 8 hex digits) and `seed`; NaN where a run is
+//                     missing. Only at the first evaluated length, which is stated as the attribute `length`.
+//   /settings/<key>   the resolved configuration as TOML
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sextant/experiment/record.hpp"
+
+namespace sextant {
+
+/// Saves durably.
+void write_results(const std::filesystem::path& file, const std::vector<RunRecord>& records);
+
+/// The table as CSV, with a header line.
+std::string results_csv(const std::vector<RunRecord>& records);
+
+}  // namespace sextant

@@ -1,0 +1,128 @@
+#include "sextant/experiment/known_keys.hpp"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "sextant/nn/model.hpp"
+#include "sextant/position/numbering.hpp"
+#include "sextant/position/scheme.hpp"
+#include "sextant/train/settings.hpp"
+
+namespace sextant {
+
+namespace {
+
+bool holds(const std::vector<std::string>& names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+
+void add_names(const std::vector<Knob>& knobs, std::vector<std::string>& names) {
+  for (const Knob& knob : knobs)
+    if (!holds(names, knob.name)) names.push_back(knob.name);
+}
+
+std::vector<KnownSection> all_sections() {
+  std::vector<std::string> model, scheme, numbering, task = {"name"}, train;
+  add_names(ModelSettings::knobs(), model);
+  add_names({scheme_knob()}, scheme);
+  for (const SchemeEntry& entry : scheme_table()) add_names(entry.knobs, scheme);
+  add_names(Numbering::knobs(), numbering);
+  for (const TaskEntry& entry : task_table()) add_names(task_knobs(entry), task);
+  add_names(train_knobs(), train);
+  std::vector<KnownSection> sections = {{"model", model}};
+  for (const std::string stack : {"", "encoder.", "decoder."}) {
+    sections.push_back({stack + "position", scheme});
+    sections.push_back({stack + "position.numbering", numbering});
+  }
+  sections.push_back({"task", task});
+  sections.push_back({"train", train});
+  return sections;
+}
+
+std::vector<std::string> section_names() {
+  std::vector<std::string> names;
+  for (const KnownSection& section : known_sections()) names.push_back(section.name);
+  names.push_back("ablate");
+  return names;
+}
+
+const KnownSection* find_section(std::string_view name) {
+  for (const KnownSection& section : known_sections())
+    if (section.name == name) return &section;
+  return nullptr;
+}
+
+/// The first section that has exactly this key.
+const KnownSection* section_with(std::string_view key) {
+  for (const KnownSection& section : known_sections())
+    if (holds(section.keys, key)) return &section;
+  return nullptr;
+}
+
+std::string key_anywhere_near(const std::string& key) {
+  std::vector<std::string> keys;
+  for (const KnownSection& section : known_sections()) keys.insert(keys.end(), section.keys.begin(), section.keys.end());
+  const std::string meant = nearest(key, keys);
+  return meant.empty() ? "" : fmt::format("{}.{}", section_with(meant)->name, meant);
+}
+
+/// What to try instead of a key that its section does not have; `section` is null when that is unknown, too.
+std::string advice(const KnownSection* section, const std::string& section_name, const std::string& key) {
+  if (!section) {
+    const KnownSection* meant = find_section(nearest(section_name, section_names()));
+    if (meant && holds(meant->keys, key)) return fmt::format("did you mean the section [{}]?", meant->name);
+  }
+  if (const KnownSection* right = section_with(key)) return fmt::format("it belongs in [{0}]: {0}.{1}", right->name, key);
+  if (section)
+    if (const std::string meant = nearest(key, section->keys); !meant.empty()) return fmt::format("did you mean {}.{}?", section->name, meant);
+  if (const std::string meant = key_anywhere_near(key); !meant.empty()) return fmt::format("did you mean {}?", meant);
+  if (section) return fmt::format("the keys of [{}] are {}", section->name, fmt::join(section->keys, ", "));
+  if (const std::string meant = nearest(section_name, section_names()); !meant.empty()) return fmt::format("did you mean the section [{}]?", meant);
+  return fmt::format("the sections are {}", fmt::join(section_names(), ", "));
+}
+
+}  // namespace
+
+const std::vector<KnownSection>& known_sections() {
+  static const std::vector<KnownSection> sections = all_sections();
+  return sections;
+}
+
+std::vector<Knob> task_knobs(const TaskEntry& entry) {
+  constexpr std::int64_t longest = 1 << 24;
+  std::vector<Knob> knobs = {
+      Knob::integers("train_length", entry.train_length, 1, longest, "shortest and longest training length, in " + entry.counts),
+      Knob::integers("eval_lengths", entry.eval_lengths, 1, longest, "the lengths that are evaluated"),
+      Knob::choice("length_per", "batch", {"batch", "row"}, "draw one training length for the whole batch, or one for each row"),
+  };
+  knobs.insert(knobs.end(), entry.knobs.begin(), entry.knobs.end());
+  return knobs;
+}
+
+Knob scheme_knob() { return Knob::text("scheme", "none", "the position scheme"); }
+
+void check_key(const Entry& entry) {
+  const std::size_t dot = entry.key.rfind('.');
+  const std::string section_name = dot == std::string::npos ? "" : entry.key.substr(0, dot);
+  const std::string key = dot == std::string::npos ? entry.key : entry.key.substr(dot + 1);
+  const KnownSection* section = find_section(section_name);
+  if (section && holds(section->keys, key)) return;
+  require(!entry.key.starts_with("ablate."), "{} can be given in an experiment's file only", entry.place());
+  if (const KnownSection* itself = find_section(entry.key))
+    fail(ErrorKind::usage, "{} is a section, not a value; its keys are {}", entry.place(), fmt::join(itself->keys, ", "));
+  fail(ErrorKind::usage, "{} is not known; {}", entry.place(), advice(section, section_name, key));
+}
+
+void check_section(const Entry& table) {
+  if (find_section(table.key)) return;
+  const std::string meant = nearest(table.key, section_names());
+  fail(ErrorKind::usage, "the section {} is not known; {}", table.place(),
+       meant.empty() ? fmt::format("the sections are {}", fmt::join(section_names(), ", ")) : fmt::format("did you mean [{}]?", meant));
+}
+
+std::string enumeration(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return text;
+}
+
+}  // namespace sextant

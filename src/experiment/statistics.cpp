@@ -1,0 +1,72 @@
+#include "sextant/experiment/statistics.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <numeric>
+
+#include "sextant/base/error.hpp"
+
+namespace sextant {
+
+namespace {
+
+constexpr double normal_quantile = 1.959963984540054;  // leaves 2.5 % above it
+
+void expect(bool condition, const char* message) {
+  if (!condition) fail(ErrorKind::failure, "statistics: {}", message);
+}
+
+}  // namespace
+
+double mean(std::span<const double> values) {
+  expect(!values.empty(), "the mean of no values; give at least one");
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double sample_deviation(std::span<const double> values) {
+  expect(values.size() >= 2, "a deviation takes at least two values");
+  const double centre = mean(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - centre) * (value - centre);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+double t_quantile(Index degrees_of_freedom) {
+  expect(degrees_of_freedom >= 1, "Student's t takes at least one degree of freedom, so at least two values");
+  return quantile(boost::math::students_t(static_cast<double>(degrees_of_freedom)), 0.975);
+}
+
+Interval t_interval(std::span<const double> values) {
+  const double centre = mean(values), deviation = sample_deviation(values), n = static_cast<double>(values.size());
+  const double half = t_quantile(static_cast<Index>(values.size()) - 1) * deviation / std::sqrt(n);
+  return {centre, centre - half, centre + half};
+}
+
+Interval wilson_interval(Index successes, Index trials) {
+  expect(0 <= successes && successes <= trials, "successes must lie between 0 and the number of trials");
+  if (trials == 0) return {0.5, 0, 1, true};
+  const double n = static_cast<double>(trials), share = static_cast<double>(successes) / n;
+  const double z2 = normal_quantile * normal_quantile;
+  const double centre = (share + z2 / (2 * n)) / (1 + z2 / n);
+  const double half = normal_quantile * std::sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n);
+  // At the two ends the formula gives exactly 0 and 1, but for rounding.
+  return {share, successes == 0 ? 0 : centre - half, successes == trials ? 1 : centre + half, true};
+}
+
+Interval summarize(std::span<const double> values, Index successes, Index trials) {
+  expect(!values.empty(), "a summary of no seeds; give at least one");
+  for (const double value : values)
+    expect(value >= 0 && value <= 1, "a share must lie between 0 and 1");  // NaN fails too
+  if (std::all_of(values.begin(), values.end(), [&](double value) { return value == values.front(); })) {
+    Interval interval = wilson_interval(successes, trials);
+    interval.mean = values.front();
+    return interval;
+  }
+  Interval interval = t_interval(values);
+  interval.low = std::max(0.0, interval.low);
+  interval.high = std::min(1.0, interval.high);
+  return interval;
+}
+
+}  // namespace sextant

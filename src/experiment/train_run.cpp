@@ -1,0 +1,220 @@
+#include "sextant/experiment/train_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/spdlog.h>
+
+#include "sextant/base/parallel.hpp"
+#include "sextant/experiment/results_file.hpp"
+#include "sextant/experiment/run_folder.hpp"
+#include "sextant/kernels/gemm.hpp"
+#include "sextant/kernels/vector.hpp"
+#include "sextant/train/checkpoint.hpp"
+#include "sextant/train/durable_file.hpp"
+
+namespace sextant {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// run.log of a run. A log that cannot be written is done without.
+class RunLog {
+ public:
+  explicit RunLog(const fs::path& file) {
+    try {
+      log_ = std::make_shared<spdlog::logger>("run", std::make_shared<spdlog::sinks::basic_file_sink_st>(file.string()));
+      log_->set_error_handler([](const std::string&) {});
+      log_->flush_on(spdlog::level::info);
+    } catch (const spdlog::spdlog_ex&) {
+    }
+  }
+
+  void say(const std::string& message) {
+    if (log_) log_->info(message);
+  }
+
+ private:
+  std::shared_ptr<spdlog::logger> log_;
+};
+
+/// The whole story of what is about to be trained.
+void log_start(RunLog& log, const RunSettings& run, Trainer& trainer) {
+  log.say("configuration\n" + to_toml(run));
+  log.say(fmt::format("Real is {}, {} ({} lanes), OpenBLAS kernel {} with {} thread, {} threads of ours", sizeof(Real) == 4 ? "float32" : "float64", vector::instruction_set(), vector::width(),
+                      blas_kernel(), blas_threads(), threads()));
+  std::string table, decayed;
+  for (const Parameter& p : trainer.parameters().list()) {
+    table += fmt::format("\n  {:<52} {:>16} {:>9}", p.name, p.shape.text(), p.count);
+    if (p.decays()) decayed += "\n  " + p.name;
+  }
+  log.say(fmt::format("{} parameters{}", trainer.parameters().count(), table));
+  log.say("weight decay falls on" + decayed);
+  log.say(fmt::format("planned memory of the largest Program: {} bytes", trainer.planned_bytes()));
+}
+
+std::string metrics_line(const StepReport& s) {
+  return nlohmann::ordered_json{{"step", s.step}, {"loss", s.loss}, {"gradient_norm", s.gradient_norm}, {"learning_rate", s.rate}, {"tokens", s.tokens}, {"seconds", s.seconds}}.dump();
+}
+
+std::string metrics_line(std::int64_t step, const Evaluation& evaluation) {
+  nlohmann::ordered_json line = {{"step", step}, {"evaluation", nlohmann::ordered_json::array()}};
+  for (const LengthResult& r : evaluation.lengths)
+    line["evaluation"].push_back({{"length", r.length}, {"region", r.inside ? "in" : "out"}, {"loss", r.loss}, {"exact_match", r.exact_match()}, {"token_accuracy", r.token_accuracy()}});
+  if (evaluation.order.pairs > 0) line["order"] = {{"order_accuracy", evaluation.order.order_accuracy()}, {"identical_share", evaluation.order.identical_share()}};
+  return line.dump();
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Loads the newest good checkpoint into the trainer, if there is one.
+void resume(const fs::path& folder, Trainer& trainer, const std::function<void(const std::string&)>& tell) {
+  const LatestCheckpoint latest = latest_checkpoint(folder);
+  for (const std::string& refused : latest.refused) tell("passed over a damaged checkpoint: " + refused);
+  if (!latest.path) {
+    if (!latest.refused.empty()) fail(ErrorKind::damaged, "{} has no checkpoint that can be read, though it has had some; look at them, or remove them to train anew", folder.string());
+    return;
+  }
+  const Checkpoint checkpoint = load_checkpoint(*latest.path, trainer.parameters(), trainer.optimizer().first_moment(), trainer.optimizer().second_moment());
+  trainer.set_step(static_cast<std::int64_t>(checkpoint.step));
+  tell(fmt::format("continues from step {}", checkpoint.step));
+}
+
+/// A training in its folder, from beginning to end.
+class TrainRun {
+ public:
+  TrainRun(const fs::path& folder, const RunSettings& run, const RunEvents& events)
+      : folder_(folder, run), run_(run), events_(events), log_(folder / "run.log"), record_(describe(run)), assembly_(assemble(run)),
+        trainer_(*assembly_.model, *assembly_.task, assembly_.train, assembly_.lengths) {}
+
+  RunOutcome train(const std::atomic<bool>& stop) {
+    for (const std::string& remark : assembly_.task->remarks()) tell(remark);
+    log_start(log_, run_, trainer_);
+    resume(folder_.path(), trainer_, [this](const std::string& message) { tell(message); });
+    folder_.open_metrics(trainer_.step());
+    folder_.set_status("running");
+    events_.on_begin(trainer_.step(), assembly_.train.steps);
+    const bool finished = trainer_.run(train_events(), stop);
+    if (!finished) {
+      folder_.set_status("interrupted");
+      tell(fmt::format("stopped at step {} after a checkpoint", trainer_.step()));
+      return {RunOutcome::How::stopped, trainer_.step(), record_};
+    }
+    save("done", "");
+    return {RunOutcome::How::done, trainer_.step(), record_};
+  }
+
+  /// Records how it ended without a result.
+  void end(std::string_view status, const std::string& problem) {
+    tell(problem);
+    if (status == "diverged")
+      save(status, problem);
+    else
+      folder_.set_status(status);
+  }
+
+ private:
+  void tell(const std::string& message) {
+    log_.say(message);
+    events_.on_message(message);
+  }
+
+  TrainEvents train_events() {
+    TrainEvents events;
+    events.on_step = [this](const StepReport& step) {
+      step_seconds_.push_back(step.seconds);
+      if (step.step % assembly_.train.log_every == 0 || step.step == assembly_.train.steps) folder_.add_metrics(metrics_line(step));
+      if (step.skipped) tell(fmt::format("step {}: no token counted, nothing was updated", step.step));
+      events_.on_step(step);
+    };
+    events.on_evaluation = [this](std::int64_t step, const Evaluation& evaluation) {
+      record_.evaluation = evaluation;
+      folder_.add_metrics(metrics_line(step, evaluation));
+      log_.say(metrics_line(step, evaluation));
+    };
+    events.on_checkpoint = [this](std::int64_t step) { checkpoint(step); };
+    return events;
+  }
+
+  void checkpoint(std::int64_t step) {
+    const Checkpoint state{.step = static_cast<std::uint64_t>(step), .batches = static_cast<std::uint64_t>(step * assembly_.train.accumulate), .configuration = to_toml(run_, Paths::absolute),
+                           .identity = record_.identity, .beta1 = assembly_.train.beta1, .beta2 = assembly_.train.beta2, .epsilon = assembly_.train.epsilon, .numbers = {}};
+    save_checkpoint(checkpoint_path(folder_.path(), state.step), state, trainer_.parameters(), trainer_.optimizer().first_moment(), trainer_.optimizer().second_moment());
+    prune_checkpoints(folder_.path());
+  }
+
+  void save(std::string_view outcome, const std::string& problem) {
+    record_.outcome = outcome;
+    record_.problem = problem;
+    if (outcome != "done") record_.evaluation = {};
+    record_.parameters = trainer_.parameters().count();
+    for (const Parameter& p : trainer_.parameters().list())
+      if (p.role == Role::position) record_.parameters_added += p.count;
+    for (const double seconds : step_seconds_) record_.seconds += seconds;
+    record_.milliseconds_per_step = 1e3 * median(step_seconds_);
+    write_results(folder_.path() / "results.h5", {record_});
+    write_text_durably(folder_.record(), to_json(record_));
+    folder_.set_status(outcome);
+  }
+
+  RunFolder folder_;
+  const RunSettings& run_;
+  const RunEvents& events_;
+  RunLog log_;
+  RunRecord record_;
+  Assembly assembly_;
+  Trainer trainer_;
+  std::vector<double> step_seconds_;
+};
+
+}  // namespace
+
+RunOutcome train_run(const fs::path& folder, const RunSettings& run, const RunEvents& events, const std::atomic<bool>& stop) {
+  {
+    const RunFolder held(folder, run);
+    const std::string status = run_status(folder);
+    if (status == "done") {
+      RunRecord record = read_record(held.record());
+      return {RunOutcome::How::already_done, record.steps, std::move(record)};
+    }
+    if (status == "diverged") fail(ErrorKind::diverged, "{} diverged before: {}", folder.string(), read_record(held.record()).problem);
+  }
+  TrainRun training(folder, run, events);
+  try {
+    return training.train(stop);
+  } catch (const Error& error) {
+    training.end(error.kind() == ErrorKind::diverged ? "diverged" : "failed", error.what());
+    throw;
+  }
+}
+
+LoadedRun load_run(const fs::path& folder) {
+  LoadedRun loaded;
+  loaded.settings = run_settings(folder);
+  loaded.assembly = assemble(loaded.settings);
+  const LatestCheckpoint latest = latest_checkpoint(folder);
+  for (const std::string& refused : latest.refused) loaded.warnings.push_back("passed over a damaged checkpoint: " + refused);
+  if (!latest.path) {
+    if (!latest.refused.empty()) fail(ErrorKind::damaged, "{}", latest.refused.front());
+    fail(ErrorKind::input, "{} has no checkpoint yet; train it first", folder.string());
+  }
+  loaded.parameters = std::make_unique<ParameterStore>(loaded.assembly.train.seed);
+  const Extents smallest = [&] {
+    const StreamLengths streams = stream_lengths(*loaded.assembly.task, loaded.assembly.model->model().kind, loaded.assembly.lengths.longest);
+    return Extents{.rows = 1, .length = streams.tokens, .source_length = streams.source};
+  }();
+  Tape tape(*loaded.parameters);
+  loaded.assembly.model->record(tape, smallest, false);  // declares the parameters
+  loaded.step = static_cast<std::int64_t>(load_checkpoint(*latest.path, *loaded.parameters).step);
+  return loaded;
+}
+
+}  // namespace sextant
