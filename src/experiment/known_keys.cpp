@@ -51,11 +51,11 @@ const KnownSection* find_section(std::string_view name) {
   return nullptr;
 }
 
-/// The first section that has exactly this key.
-const KnownSection* section_with(std::string_view key) {
+/// The first section that has exactly this key, of those whose names begin like this if possible.
+const KnownSection* section_with(std::string_view key, const std::string& begin = "") {
   for (const KnownSection& section : known_sections())
-    if (holds(section.keys, key)) return &section;
-  return nullptr;
+    if (section.name.starts_with(begin) && holds(section.keys, key)) return &section;
+  return begin.empty() ? nullptr : section_with(key);
 }
 
 std::string key_anywhere_near(const std::string& key) {
@@ -71,7 +71,7 @@ std::string advice(const KnownSection* section, const std::string& section_name,
     const KnownSection* meant = find_section(nearest(section_name, section_names()));
     if (meant && holds(meant->keys, key)) return fmt::format("did you mean the section [{}]?", meant->name);
   }
-  if (const KnownSection* right = section_with(key)) return fmt::format("it belongs in [{0}]: {0}.{1}", right->name, key);
+  if (const KnownSection* right = section_with(key, section_name)) return fmt::format("it belongs in [{0}]: {0}.{1}", right->name, key);
   if (section)
     if (const std::string meant = nearest(key, section->keys); !meant.empty()) return fmt::format("did you mean {}.{}?", section->name, meant);
   if (const std::string meant = key_anywhere_near(key); !meant.empty()) return fmt::format("did you mean {}?", meant);

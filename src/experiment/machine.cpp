@@ -93,8 +93,8 @@ Cores read_cores(const fs::path& root) {
   return cores;
 }
 
-Memory read_memory(const fs::path& root) {
-  Memory memory;
+MemoryGrant read_memory(const fs::path& root) {
+  MemoryGrant memory;
   const std::string meminfo = contents(root / "proc/meminfo").value_or("");
   memory.total = system_text::meminfo(meminfo, "MemTotal").value_or(0);
   memory.available = system_text::meminfo(meminfo, "MemAvailable").value_or(0);

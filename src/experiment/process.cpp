@@ -18,8 +18,6 @@
 
 #include "sextant/base/error.hpp"
 
-extern char** environ;
-
 namespace sextant {
 
 namespace {
@@ -117,13 +115,14 @@ std::vector<std::string> environment_of(const Command& command) {
     if (std::none_of(own.begin(), own.end(), [&](const auto& pair) { return pair.first == name; }))
       result.emplace_back(*entry);
   }
-  for (const auto& [name, value] : command.environment) result.push_back(name + "=" + value);
+  for (const auto& [name, value] : command.environment) result.push_back(fmt::format("{}={}", name, value));
   return result;
 }
 
 /// Null-terminated, as exec wants it; points into the strings.
 std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   std::vector<char*> result;
+  result.reserve(strings.size() + 1);
   for (std::string& string : strings) result.push_back(string.data());
   result.push_back(nullptr);
   return result;
@@ -275,7 +274,7 @@ std::optional<std::size_t> wait_any(std::vector<Child>& children, double seconds
 
 std::filesystem::path own_executable() {
   std::error_code error;
-  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  auto path = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) fail(ErrorKind::failure, "cannot find this program's own file: /proc/self/exe: {}", error.message());
   return path;
 }

@@ -47,7 +47,7 @@ std::string rate_text(double rate) {
 
 /// A bar of `width` columns, filled in halves of a column.
 std::string bar_text(double share, Index width, bool color) {
-  const Index halves = static_cast<Index>(share * static_cast<double>(2 * width));
+  const auto halves = static_cast<Index>(share * static_cast<double>(2 * width));
   std::string done, rest;
   for (Index i = 0; i < halves / 2; ++i) done += "━";
   if (halves % 2) done += "╸";
@@ -55,7 +55,7 @@ std::string bar_text(double share, Index width, bool color) {
   return color ? fmt::format("{}{}{}{}{}{}", on, done, off, faint, rest, off) : done + rest;
 }
 
-std::string blanks(Index count) { return std::string(static_cast<std::size_t>(std::max<Index>(0, count)), ' '); }
+std::string blanks(Index count) { return fmt::format("{:{}}", "", std::max<Index>(0, count)); }
 
 }  // namespace
 

@@ -27,7 +27,8 @@ Handle access_settings(ErrorKind kind, const std::string& place) {
   return access;
 }
 
-/// A file that is missing or forbidden, a folder and a pipe are told apart from a damaged file before the library comes.
+/// A file that is missing or forbidden, a folder and a pipe are told apart from a damaged file before the library
+/// comes.
 void require_readable(const std::filesystem::path& path) {
   try {
     const Descriptor file(path, O_RDONLY | O_NONBLOCK);
@@ -39,8 +40,8 @@ void require_readable(const std::filesystem::path& path) {
 
 }  // namespace
 
-/// The bytes of a file that is being built. The library's driver for files in memory asks here for its only block, which is
-/// handed over when the file is closed.
+/// The bytes of a file that is being built. The library's driver for files in memory asks here for its only block,
+/// which is handed over when the file is closed.
 struct File::Image {
   void* bytes = nullptr;
   std::size_t size = 0, capacity = 0;
@@ -128,7 +129,8 @@ File File::create(const std::filesystem::path& path, std::uint64_t reserved) {
   checked(kind, H5Pset_link_creation_order(creation.id(), order), place, "settings");
   checked(kind, H5Pset_obj_track_times(creation.id(), false), place, "settings");
   checked(kind, H5Pset_userblock(creation.id(), reserved), place, "settings");
-  Handle file = owned(kind, H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose, place, "create");
+  Handle file =
+      owned(kind, H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose, place, "create");
   Handle root = owned(kind, H5Gopen2(file.id(), "/", H5P_DEFAULT), H5Gclose, place, "root group");
   return {std::move(image), std::move(file), std::move(root), place};
 }
@@ -157,6 +159,38 @@ void File::close() {
     throw error.within(place_);
   }
   image_.reset();
+}
+
+std::string Group::place_of(const std::string& name) const {
+  // A slash would walk on, past the check of each link, and "." is the group itself.
+  if (name.empty() || name == "." || name.find('/') != std::string::npos || name.find('\0') != std::string::npos)
+    fail(ErrorKind::failure, "{}: \"{}\" is no name of a member", place_, name);
+  return fmt::format("{}{}{}", place_, place_.find(": ") == std::string::npos ? ": " : "/", name);
+}
+
+bool Group::has(const std::string& name) const {
+  return checked(ErrorKind::damaged, H5Lexists(handle_.id(), name.c_str(), H5P_DEFAULT), place_of(name), "look up") > 0;
+}
+
+Index Group::size() const {
+  H5G_info_t info{};
+  checked(ErrorKind::damaged, H5Gget_info(handle_.id(), &info), place_, "look up");
+  return static_cast<Index>(info.nlinks);
+}
+
+void Group::require_hard_link(const std::string& name) const {
+  const std::string place = place_of(name);
+  if (!has(name)) fail(ErrorKind::damaged, "{} is missing", place);
+  H5L_info_t info{};
+  checked(ErrorKind::damaged, H5Lget_info(handle_.id(), name.c_str(), &info, H5P_DEFAULT), place, "look up");
+  if (info.type != H5L_TYPE_HARD) fail(ErrorKind::damaged, "{}: a soft or external link, which is not followed", place);
+}
+
+Group Group::group(const std::string& name) const {
+  require_hard_link(name);
+  const std::string place = place_of(name);
+  return {owned(ErrorKind::damaged, H5Gopen2(handle_.id(), name.c_str(), H5P_DEFAULT), H5Gclose, place, "open group"),
+          place};
 }
 
 }  // namespace sextant::hdf5

@@ -35,11 +35,26 @@ inline Handle owned(ErrorKind kind, hid_t id, Handle::Close close, std::string_v
 
 template <class T>
 hid_t native();
-template <> inline hid_t native<float>() { return H5T_NATIVE_FLOAT; }
-template <> inline hid_t native<double>() { return H5T_NATIVE_DOUBLE; }
-template <> inline hid_t native<std::int32_t>() { return H5T_NATIVE_INT32; }
-template <> inline hid_t native<std::int64_t>() { return H5T_NATIVE_INT64; }
-template <> inline hid_t native<std::uint8_t>() { return H5T_NATIVE_UINT8; }
+template <>
+inline hid_t native<float>() {
+  return H5T_NATIVE_FLOAT;
+}
+template <>
+inline hid_t native<double>() {
+  return H5T_NATIVE_DOUBLE;
+}
+template <>
+inline hid_t native<std::int32_t>() {
+  return H5T_NATIVE_INT32;
+}
+template <>
+inline hid_t native<std::int64_t>() {
+  return H5T_NATIVE_INT64;
+}
+template <>
+inline hid_t native<std::uint8_t>() {
+  return H5T_NATIVE_UINT8;
+}
 
 /// A text of any length as it lies in memory.
 Handle text_type(ErrorKind kind, std::string_view place, H5T_cset_t characters);

@@ -91,6 +91,7 @@ TEST_CASE("a right key in the wrong section is told where it belongs") {
   CHECK(refusal(copy_task + "learning_rate = 0.1\n") == "task.learning_rate at e.toml:3 is not known; it belongs in [train]: train.learning_rate");
   CHECK(refusal("heads = 2\n" + copy_task) == "heads at e.toml:1 is not known; it belongs in [model]: model.heads");
   CHECK(refusal(copy_task + "[position]\noffset = 2\n") == "position.offset at e.toml:4 is not known; it belongs in [position.numbering]: position.numbering.offset");
+  CHECK(refused_set("decoder.scheme=rope") == "--set decoder.scheme is not known; it belongs in [decoder.position]: decoder.position.scheme");
   CHECK(refusal(copy_task + "[model]\nlearning_rat = 1\n") == "model.learning_rat at e.toml:4 is not known; did you mean train.learning_rate?");
 }
 

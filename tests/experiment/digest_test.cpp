@@ -92,8 +92,8 @@ TEST_CASE("the data in the repository is what its list says") {
 TEST_CASE("a list that is missing or misformed is an error, not an empty answer") {
   const Folder folder;
   CHECK(kind_of_error(folder) == ErrorKind::input);
-  for (const std::string line :
-       {"abc  b.txt", "hello", of_abc.c_str(), (of_abc + "  ").c_str(), (of_abc + "b.txt").c_str()}) {
+  const std::vector<std::string> misformed{"abc  b.txt", "hello", of_abc, of_abc + "  ", of_abc + "b.txt"};
+  for (const std::string& line : misformed) {
     CAPTURE(line);
     folder.write("SHA256SUMS", line + "\n");
     CHECK(kind_of_error(folder) == ErrorKind::damaged);

@@ -102,7 +102,7 @@ TEST_CASE("in version 2 the smallest grant of a group and those above counts") {
   const Cores cores = read_cores(root.path);
   CHECK(cores.quota == 1.5);
   CHECK(cores.granted == 1);
-  const Memory memory = read_memory(root.path);
+  const MemoryGrant memory = read_memory(root.path);
   CHECK(memory.total == 8 * gb);
   CHECK(memory.limit == 2 * gb);
   CHECK(memory.granted == 2 * gb);
@@ -155,7 +155,7 @@ TEST_CASE("the facts of this machine are sane") {
   const Cores cores = read_cores();
   CHECK(cores.granted >= 1);
   CHECK(cores.granted <= cores.schedulable);
-  const Memory memory = read_memory();
+  const MemoryGrant memory = read_memory();
   CHECK(memory.total > Index{64} << 20);
   CHECK(memory.total < Index{1} << 50);
   CHECK(memory.granted > 0);

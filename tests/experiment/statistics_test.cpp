@@ -80,6 +80,7 @@ TEST_CASE("a single seed is summarised by its examples") {
   CHECK(interval.mean == 0.8);
   CHECK(interval.low == near(0.490162471536642));
   CHECK(interval.pooled);
+  CHECK(summarize(std::vector<double>{0.8}, 0, 0).mean == 0.8);  // the mean is the seeds', whatever was pooled
 }
 
 TEST_CASE("statistics refuse what has no meaning") {

@@ -27,7 +27,7 @@ struct Cores {
 };
 
 /// In bytes.
-struct Memory {
+struct MemoryGrant {
   Index total = 0;             ///< of the machine
   std::optional<Index> limit;  ///< of the control group
   Index granted = 0;           ///< the smaller of the two
@@ -37,7 +37,7 @@ struct Memory {
 /// Read from /proc and /sys below `root`, another folder than "/" in tests.
 Cpu read_cpu(const std::filesystem::path& root = "/");
 Cores read_cores(const std::filesystem::path& root = "/");
-Memory read_memory(const std::filesystem::path& root = "/");
+MemoryGrant read_memory(const std::filesystem::path& root = "/");
 
 /// The formats of the system's files, one function each.
 namespace system_text {

@@ -1,12 +1,12 @@
 // Checkpoints: everything that a training needs to go on as if it had never stopped.
 //
-// An HDF5 file behind a seal (seal.hpp), so that damage is found before a value is used, and that h5py, ncdump and h5dump
-// still open: attributes `format`, `real` ("float32", "float64"), `step`, `batches`, `identity`, `beta1`, `beta2`,
-// `epsilon`; the text `configuration`; `numbers/names` and `numbers/values`; `names` of all parameters; and groups
-// `parameters`, `first_moment`, `second_moment` with one dataset for each dotted name. Tied tensors exist once.
+// An HDF5 file behind a seal (seal.hpp), so that damage is found before a value is used, and that h5py, ncdump and
+// h5dump still open: attributes `format`, `real` ("float32", "float64"), `step`, `batches`, `identity`, `beta1`,
+// `beta2`, `epsilon`; the text `configuration`; `numbers/names` and `numbers/values`; `names` of all parameters; and
+// groups `parameters`, `first_moment`, `second_moment` with one dataset for each dotted name. Tied tensors exist once.
 //
-// Saving is durable (durable_file.hpp): the file is read again and compared bit for bit with the memory before it gets its
-// name. A run's folder keeps its files as checkpoints/step-00000400.h5; the same state gives the same bytes.
+// Saving is durable (durable_file.hpp): the file is read again and compared bit for bit with the memory before it gets
+// its name. A run's folder keeps its files as checkpoints/step-00000400.h5; the same state gives the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ namespace sextant {
 
 /// The state of a training apart from its parameters and moments.
 struct Checkpoint {
-  std::uint64_t step = 0;     ///< updates done; the optimizer's bias correction continues from it
-  std::uint64_t batches = 0;  ///< micro-batches drawn
-  std::string configuration;  ///< the resolved configuration as TOML
-  std::string identity;       ///< what tells this run from others, such as the hash of its configuration
+  std::uint64_t step = 0;                    ///< updates done; the optimizer's bias correction continues from it
+  std::uint64_t batches = 0;                 ///< micro-batches drawn
+  std::string configuration;                 ///< the resolved configuration as TOML
+  std::string identity;                      ///< what tells this run from others, such as the hash of its configuration
   double beta1 = 0, beta2 = 0, epsilon = 0;  ///< of the optimizer whose moments these are
   std::map<std::string, double> numbers;     ///< further small state, such as the best loss so far
 };
@@ -35,12 +35,12 @@ struct Checkpoint {
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint, ParameterStore& parameters,
                      std::span<const Real> first_moment, std::span<const Real> second_moment);
 
-/// Fills the store and the moments. Throws an Error of the kind damaged when the file is truncated or altered, has another
-/// version or another number type than this build, or does not hold exactly the store's parameters; missing, unexpected and
-/// differently shaped ones are then all listed. Nothing is written before all that holds. Without moments (empty spans)
-/// only the parameters are filled, for evaluation.
-Checkpoint load_checkpoint(const std::filesystem::path& path, ParameterStore& parameters, std::span<Real> first_moment = {},
-                           std::span<Real> second_moment = {});
+/// Fills the store and the moments. Throws an Error of the kind damaged when the file is truncated or altered, has
+/// another version or another number type than this build, or does not hold exactly the store's parameters; missing,
+/// unexpected and differently shaped ones are then all listed. Nothing is written before all that holds. Without
+/// moments (empty spans) only the parameters are filled, for evaluation.
+Checkpoint load_checkpoint(const std::filesystem::path& path, ParameterStore& parameters,
+                           std::span<Real> first_moment = {}, std::span<Real> second_moment = {});
 
 /// The checkpoint without its parameters, by whose configuration the model can be built.
 Checkpoint read_checkpoint(const std::filesystem::path& path);

@@ -1,8 +1,9 @@
 // The one way in which this program saves a file: written aside, read back, synced, then renamed over the target.
 //
-// Whenever the process or the machine stops, the target is either the whole old file or the whole new one. The libraries
-// that write for us never sync, and report success on a full disk (docs/reliability.md); so nothing is renamed before it
-// was read back. Two threads must not save the same target at the same time; two processes may, and the later one wins.
+// Whenever the process or the machine stops, the target is either the whole old file or the whole new one. The
+// libraries that write for us never sync, and report success on a full disk (docs/reliability.md); so nothing is
+// renamed before it was read back. Two threads must not save the same target at the same time; two processes may, and
+// the later one wins.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,8 @@ using FileStep = std::function<void(const std::filesystem::path& aside)>;
 /// and throws unless it holds what was meant; syncs the file, renames it over the target and syncs the folder.
 ///
 /// Ensures: when an Error is thrown before the rename the target is untouched and nothing is left aside. The Error is a
-/// failure that names the target, the step and the reason: "runs/a/status: cannot be saved: sync: No space left on device".
+/// failure that names the target, the step and the reason: "runs/a/status: cannot be saved: sync: No space left on
+/// device".
 void write_durably(const std::filesystem::path& target, const FileStep& write, const FileStep& check);
 
 /// The same for a text.

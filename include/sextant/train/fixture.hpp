@@ -29,8 +29,8 @@ struct NamedTensor {
 
 class Fixture {
  public:
-  /// Reads everything but the parameters and gradients. Throws an Error of the kind damaged that names the file and what
-  /// is wrong with it; a failure when there is no such file.
+  /// Reads everything but the parameters and gradients. Throws an Error of the kind damaged that names the file and
+  /// what is wrong with it; a failure when there is no such file.
   explicit Fixture(const std::filesystem::path& path);
 
   std::string config;  ///< TOML with the tables [model] and [position]
@@ -44,7 +44,8 @@ class Fixture {
   /// The number of parameters in the file, to be compared with the model's.
   Index parameter_count() const { return parameters_.size(); }
 
-  /// A parameter and the gradient of the loss with respect to it. Throw an Error of the kind damaged when it is missing.
+  /// A parameter and the gradient of the loss with respect to it. Throw an Error of the kind damaged when it is
+  /// missing.
   NamedTensor parameter(const std::string& name) const { return tensor(parameters_, name); }
   NamedTensor gradient(const std::string& name) const { return tensor(gradients_, name); }
 

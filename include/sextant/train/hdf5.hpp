@@ -102,8 +102,8 @@ class Dataset : public Node {
   std::string read_text() const;
   std::vector<std::string> read_texts() const;
 
-  /// Makes this dataset a dimension scale, and `scale` the labels of an axis of this one. ncdump and xarray read them as
-  /// coordinates.
+  /// Makes this dataset a dimension scale, and `scale` the labels of an axis of this one. ncdump and xarray read them
+  /// as coordinates.
   void make_scale();
   void attach_scale(int axis, const Dataset& scale);
 
@@ -122,7 +122,8 @@ class Group : public Node {
   Group create_group(const std::string& name);
 
   template <class T>
-  Dataset write(const std::string& name, const Shape& shape, std::span<const T> values, Storage storage = Storage::plain);
+  Dataset write(const std::string& name, const Shape& shape, std::span<const T> values,
+                Storage storage = Storage::plain);
   Dataset write_text(const std::string& name, std::string_view text);
   Dataset write_texts(const std::string& name, std::span<const std::string> texts);
 
@@ -142,13 +143,13 @@ class Group : public Node {
 
 /// A file and its root group.
 ///
-/// A new one is built in memory and written by `close`, without which there is no file. The library itself never writes to
-/// the disk: after a write that failed it reports success, keeps the file and its memory, and may crash.
+/// A new one is built in memory and written by `close`, without which there is no file. The library itself never writes
+/// to the disk: after a write that failed it reports success, keeps the file and its memory, and may crash.
 class File : public Group {
  public:
-  /// The format is readable from HDF5 1.8 on, members keep the order of their creation (ncdump asks for that), and no times
-  /// are recorded: the same content gives the same bytes. `reserved` bytes in front (0, or a power of two from 512) are
-  /// left to the caller.
+  /// The format is readable from HDF5 1.8 on, members keep the order of their creation (ncdump asks for that), and no
+  /// times are recorded: the same content gives the same bytes. `reserved` bytes in front (0, or a power of two from
+  /// 512) are left to the caller.
   static File create(const std::filesystem::path& path, std::uint64_t reserved = 0);
 
   /// Opens for reading only, without locks, so that a file can be read anywhere and at any time.

@@ -1,0 +1,53 @@
+// What the verbs share: layers from arguments, threads, stop signals, exit codes.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "sextant/base/error.hpp"
+#include "sextant/base/parallel.hpp"
+#include "sextant/cli/verbs.hpp"
+#include "sextant/experiment/layer.hpp"
+
+namespace sextant::cli {
+
+/// The exit codes of docs/command-line.md.
+enum ExitCode : int { well = 0, failed = 1, wrong_usage = 2, wrong_input = 3, diverged = 4, ablation_failed = 5, damaged = 6, mismatch = 7, stopped_by_term = 75, stopped_by_int = 130 };
+
+int exit_code(ErrorKind kind);
+
+/// A file of configuration as the user names it: as a path, or within the shipped folders ("models/nano.toml").
+std::filesystem::path configuration_file(const std::string& name);
+
+/// The layers of the arguments: models, files, assignments.
+std::vector<Layer> layers_of(const ConfigurationArguments& arguments);
+std::vector<Layer> assignments_of(const ConfigurationArguments& arguments);
+
+/// Limits the loops to this many threads (0: all cores granted) while it lives.
+std::unique_ptr<ThreadLimit> limit_threads(int count);
+
+/// The cores that the machine grants us.
+Index granted_cores();
+
+/// Catches SIGINT and SIGTERM while it lives: the first asks for a stop, the second ends the process at once.
+class StopSignals {
+ public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  /// The signal that came, 0 for none.
+  const std::atomic<int>& signal() const;
+  const std::atomic<bool>& asked() const;
+
+  /// 130 for SIGINT, 75 for SIGTERM.
+  int exit_code() const;
+};
+
+/// A line on stderr.
+void say(const std::string& message);
+
+}  // namespace sextant::cli

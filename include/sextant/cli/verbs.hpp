@@ -1,0 +1,84 @@
+// The verbs of the command line, each with its arguments as plain data. main.cpp parses (the only file that includes CLI11),
+// one file a verb does the work and returns the exit code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sextant/base/real.hpp"
+
+namespace sextant::cli {
+
+/// Where a configuration comes from: files, later over earlier, then single assignments.
+struct ConfigurationArguments {
+  std::vector<std::string> models;       ///< --model FILE, under everything else
+  std::vector<std::string> files;        ///< --config FILE
+  std::vector<std::string> assignments;  ///< --set key=value
+};
+
+struct TrainArguments {
+  ConfigurationArguments configuration;
+  std::string out;
+  int threads = 0;  ///< 0: all that are granted
+  bool quiet = false, json = false;
+};
+int train(const TrainArguments& arguments);
+
+struct EvalArguments {
+  std::string run;
+  std::vector<std::int64_t> lengths;  ///< empty: the configured ones
+  int threads = 0;
+  bool json = false;
+};
+int eval(const EvalArguments& arguments);
+
+struct GenerateArguments {
+  std::string run, prompt;
+  Index tokens = 200, context = 0, top_k = 0;
+  double temperature = 0;
+  std::uint64_t seed = 1;
+  bool json = false;
+};
+int generate(const GenerateArguments& arguments);
+
+struct AblateArguments {
+  std::string action;  ///< plan, run or status
+  std::string experiment;
+  ConfigurationArguments configuration;
+  std::string out;     ///< empty: runs/<experiment's name>
+  Index jobs = 0;      ///< 0: as many as cores are granted
+  bool retry_failed = false, json = false, markdown = false;
+};
+int ablate(const AblateArguments& arguments);
+
+struct DemoArguments {
+  std::string out = "runs/demo";
+  Index jobs = 0;
+  bool json = false;
+};
+int demo(const DemoArguments& arguments);
+
+struct ListArguments {
+  std::string what;  ///< schemes, tasks, models, experiments; empty: all
+  bool json = false;
+};
+int list(const ListArguments& arguments);
+
+struct VerifyArguments {
+  std::vector<std::string> files;
+  bool here = false;  ///< read the file in this process, not in a child of its own
+};
+int verify(const VerifyArguments& arguments);
+
+struct DoctorArguments {
+  std::string out = ".";
+};
+int doctor(const DoctorArguments& arguments);
+
+struct ConfigArguments {
+  std::string action;  ///< show or check
+  ConfigurationArguments configuration;
+};
+int config(const ConfigArguments& arguments);
+
+}  // namespace sextant::cli

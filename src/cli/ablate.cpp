@@ -1,0 +1,104 @@
+// sextant ablate plan | run | status, and sextant demo, which is an ablation of a shipped experiment.
+#include <cmath>
+#include <iostream>
+#include <optional>
+
+#include "sextant/cli/common.hpp"
+#include "sextant/experiment/ablation.hpp"
+#include "sextant/experiment/disk.hpp"
+#include "sextant/experiment/progress.hpp"
+#include "sextant/experiment/run_folder.hpp"
+
+namespace sextant::cli {
+
+namespace {
+
+Ablation plan_of(const AblateArguments& arguments) {
+  const std::filesystem::path experiment = configuration_file(arguments.experiment);
+  const std::string name = std::filesystem::absolute(experiment).parent_path().filename().string();
+  ConfigurationArguments below = arguments.configuration;
+  below.assignments.clear();
+  return plan_ablation(experiment, arguments.out.empty() ? "runs/" + name : arguments.out, layers_of(below), assignments_of(arguments.configuration));
+}
+
+Index jobs_of(Index jobs) { return jobs > 0 ? jobs : granted_cores(); }
+
+void print_comparison(const AblateArguments& arguments, const std::vector<RunRecord>& records) {
+  const std::vector<Cell> cells = compare(records);
+  std::cout << (arguments.json ? comparison_json(cells) : arguments.markdown ? comparison_markdown(cells) : comparison_table(cells));
+}
+
+int plan(const AblateArguments& arguments) {
+  const auto threads = limit_threads(1);
+  const Ablation ablation = plan_of(arguments);
+  Index open = 0;
+  for (const PlannedRun& run : ablation.runs) {
+    const std::string status = run_status(run.folder);
+    open += status != "done" && status != "diverged";
+    std::cout << fmt::format("{}  {:<12} {}\n", run.identity, status == "absent" ? "to do" : status, run.label);
+  }
+  const Estimate total = estimate(ablation);
+  const Index jobs = jobs_of(arguments.jobs);
+  const double seconds = total.seconds * static_cast<double>(open) / static_cast<double>(ablation.runs.size()) / static_cast<double>(jobs);
+  std::cout << fmt::format("{} runs, {} to do; about {} with --jobs {}; at most {:.1f} MB of disk ({:.1f} GB free); nothing was written\n", ablation.runs.size(), open, duration_text(seconds), jobs,
+                           static_cast<double>(total.disk_bytes) / 1e6, static_cast<double>(free_disk_bytes(ablation.folder)) / 1e9);
+  return well;
+}
+
+int run(const AblateArguments& arguments, const std::function<void()>& after_table) {
+  const Ablation ablation = plan_of(arguments);
+  const StopSignals stop;
+  Progress progress(ablation.folder.filename().string(), 0, static_cast<Index>(ablation.runs.size()), terminal_of(stderr), std::cerr);
+  AblationEvents events;
+  events.on_message = [&](const std::string& message) {
+    progress.clear();
+    say(message);
+  };
+  Index skipped = static_cast<Index>(ablation.runs.size());
+  events.on_ended = [&](Index ended, Index total) { progress.update(skipped - total + ended); };
+  const AblationOutcome outcome = run_ablation(ablation, jobs_of(arguments.jobs), arguments.retry_failed, events, stop.signal());
+  progress.finish();
+  const std::vector<RunRecord> records = records_of(ablation);
+  if (!records.empty()) save_results(ablation, records);
+  say(fmt::format("{} done, {} skipped, {} failed, {} diverged, {} stopped in {:.1f} s; {} and results.csv beside it", outcome.done, outcome.skipped, outcome.failed, outcome.diverged, outcome.stopped,
+                  outcome.seconds, (ablation.folder / "results.h5").string()));
+  if (stop.asked()) {
+    say("stopped; the same command continues");
+    return stop.exit_code();
+  }
+  print_comparison(arguments, records);
+  if (after_table) after_table();
+  return outcome.failed > 0 ? ablation_failed : well;
+}
+
+int status(const AblateArguments& arguments) {
+  const Ablation ablation = plan_of(arguments);
+  std::map<std::string, Index> counts;
+  for (const PlannedRun& run : ablation.runs) ++counts[run_status(run.folder)];
+  std::string line = fmt::format("{} runs", ablation.runs.size());
+  for (const auto& [word, count] : counts) line += fmt::format(", {} {}", count, word == "absent" ? "to do" : word);
+  say(line);
+  print_comparison(arguments, records_of(ablation));
+  return well;
+}
+
+}  // namespace
+
+int ablate(const AblateArguments& arguments) {
+  if (arguments.action == "plan") return plan(arguments);
+  if (arguments.action == "status") return status(arguments);
+  return run(arguments, {});
+}
+
+int demo(const DemoArguments& arguments) {
+  say("Trains \"dog bit man\" against \"man bit dog\" under six position schemes in three kinds of transformer, 3 seeds each: 54 small trainings.");
+  const AblateArguments ablation{.action = "run", .experiment = "experiments/demo/experiment.toml", .configuration = {}, .out = arguments.out, .jobs = arguments.jobs, .json = arguments.json};
+  return run(ablation, [&] {
+    if (arguments.json) return;
+    std::cout << "\nLook at \"answered alike\": 1 means that both sentences of a pair got the same answer: the model cannot see order. Only an encoder without position, and symmetric ALiBi, which\n"
+                 "cannot tell a sentence from its mirror image, are that blind; a causal decoder of two layers is not, even without position.\n"
+                 "Next: sextant ablate run experiments/word-order/experiment.toml     (Korean as well, front tokens, one layer against two; docs/word-order.md)\n";
+  });
+}
+
+}  // namespace sextant::cli

@@ -1,0 +1,79 @@
+#include "sextant/cli/common.hpp"
+
+#include <csignal>
+#include <iostream>
+#include <unistd.h>
+
+#include "sextant/experiment/machine.hpp"
+#include "sextant/experiment/resources.hpp"
+
+namespace sextant::cli {
+
+int exit_code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::failure: return failed;
+    case ErrorKind::usage: return wrong_usage;
+    case ErrorKind::input: return wrong_input;
+    case ErrorKind::diverged: return diverged;
+    case ErrorKind::damaged: return damaged;
+    case ErrorKind::verification: return mismatch;
+  }
+  return failed;
+}
+
+std::filesystem::path configuration_file(const std::string& name) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (fs::exists(name, ignored)) return name;
+  const fs::path shipped = shipped_folder("experiments").parent_path() / name;
+  return fs::exists(shipped, ignored) ? shipped : fs::path(name);
+}
+
+std::vector<Layer> assignments_of(const ConfigurationArguments& arguments) {
+  std::vector<Layer> layers;
+  for (const std::string& assignment : arguments.assignments) layers.push_back(read_assignment(assignment));
+  return layers;
+}
+
+std::vector<Layer> layers_of(const ConfigurationArguments& arguments) {
+  std::vector<Layer> layers;
+  for (const auto* files : {&arguments.models, &arguments.files})
+    for (const std::string& file : *files) layers.push_back(read_layer(configuration_file(file)));
+  for (Layer& layer : assignments_of(arguments)) layers.push_back(std::move(layer));
+  return layers;
+}
+
+Index granted_cores() { return read_cores().granted; }
+
+std::unique_ptr<ThreadLimit> limit_threads(int count) { return std::make_unique<ThreadLimit>(count > 0 ? count : static_cast<int>(granted_cores())); }
+
+namespace {
+
+// Signal handlers reach nothing but globals; these are the only ones of the program.
+std::atomic<int> stop_signal{0};
+std::atomic<bool> stop_asked{false};
+
+void on_signal(int number) {
+  if (stop_asked.exchange(true)) _exit(number == SIGINT ? stopped_by_int : stopped_by_term);
+  stop_signal = number;
+}
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+}
+
+StopSignals::~StopSignals() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+const std::atomic<int>& StopSignals::signal() const { return stop_signal; }
+const std::atomic<bool>& StopSignals::asked() const { return stop_asked; }
+int StopSignals::exit_code() const { return stop_signal == SIGINT ? stopped_by_int : stopped_by_term; }
+
+void say(const std::string& message) { std::cerr << message << std::endl; }
+
+}  // namespace sextant::cli

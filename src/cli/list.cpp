@@ -1,0 +1,92 @@
+// sextant list: what is there to choose from.
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+
+#include "sextant/cli/common.hpp"
+#include "sextant/experiment/resources.hpp"
+#include "sextant/experiment/table.hpp"
+#include "sextant/position/scheme.hpp"
+#include "sextant/tasks/task.hpp"
+
+namespace sextant::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string knobs_text(const std::vector<Knob>& knobs) {
+  std::string text;
+  for (const Knob& knob : knobs) text += (text.empty() ? "" : ", ") + knob.name + " = " + toml_text(knob.initial);
+  return text;
+}
+
+Json knobs_json(const std::vector<Knob>& knobs) {
+  Json list = Json::array();
+  for (const Knob& knob : knobs) list.push_back({{"name", knob.name}, {"default", toml_text(knob.initial)}, {"allowed", knob.allowed()}, {"help", knob.help}});
+  return list;
+}
+
+std::string kinds_text(const TaskEntry& entry) {
+  std::string text;
+  for (const Kind kind : entry.kinds) text += (text.empty() ? "" : ", ") + kind_name(kind);
+  return text;
+}
+
+void list_schemes() {
+  Table table({{"scheme"}, {"acts on"}, {"what it is"}, {"knobs"}});
+  for (const SchemeEntry& entry : scheme_table()) table.add({entry.name, entry.acts, entry.summary, knobs_text(entry.knobs)});
+  std::cout << table.text();
+}
+
+void list_tasks() {
+  Table table({{"task"}, {"kinds"}, {"what is asked"}, {"knobs"}});
+  for (const TaskEntry& entry : task_table()) table.add({entry.name, kinds_text(entry), entry.summary, knobs_text(entry.knobs)});
+  std::cout << table.text();
+}
+
+std::vector<std::string> files_of(const std::string& folder) {
+  std::vector<std::string> names;
+  const std::filesystem::path root = shipped_folder(folder);
+  for (const auto& file : std::filesystem::recursive_directory_iterator(root))
+    if (file.path().extension() == ".toml") names.push_back((folder / file.path().lexically_relative(root)).string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Json as_json(const std::string& what) {
+  Json list = Json::array();
+  if (what == "schemes")
+    for (const SchemeEntry& e : scheme_table())
+      list.push_back({{"name", e.name}, {"acts", e.acts}, {"summary", e.summary}, {"paper", e.paper}, {"formula", e.formula}, {"beyond", e.beyond}, {"knobs", knobs_json(e.knobs)}});
+  else if (what == "tasks")
+    for (const TaskEntry& e : task_table()) list.push_back({{"name", e.name}, {"kinds", kinds_text(e)}, {"summary", e.summary}, {"counts", e.counts}, {"knobs", knobs_json(e.knobs)}});
+  else
+    list = files_of(what);
+  return list;
+}
+
+}  // namespace
+
+int list(const ListArguments& arguments) {
+  const std::vector<std::string> all = {"schemes", "tasks", "models", "experiments"};
+  const std::vector<std::string> chosen = arguments.what.empty() ? all : std::vector<std::string>{arguments.what};
+  if (arguments.json) {
+    Json document;
+    for (const std::string& what : chosen) document[what] = as_json(what);
+    std::cout << document.dump(1) << '\n';
+    return well;
+  }
+  for (const std::string& what : chosen) {
+    if (what == "schemes") list_schemes();
+    if (what == "tasks") list_tasks();
+    if (what == "models" || what == "experiments")
+      for (const std::string& name : files_of(what)) std::cout << name << '\n';
+    if (what != chosen.back()) std::cout << '\n';
+  }
+  return well;
+}
+
+}  // namespace sextant::cli

@@ -1,0 +1,45 @@
+// sextant train: one run in its folder, started or continued.
+#include <iostream>
+#include <optional>
+
+#include "sextant/cli/common.hpp"
+#include "sextant/experiment/comparison.hpp"
+#include "sextant/experiment/progress.hpp"
+#include "sextant/experiment/train_run.hpp"
+
+namespace sextant::cli {
+
+int train(const TrainArguments& arguments) {
+  const RunSettings run = resolve(layers_of(arguments.configuration));
+  const RunRecord described = describe(run);
+  const std::string label = fmt::format("{} {} {} s{}", described.task, described.kind, described.scheme, described.seed);
+  const std::string folder = arguments.out.empty() ? fmt::format("runs/{}-{}", described.task, described.identity) : arguments.out;
+  const auto threads = limit_threads(arguments.threads);
+  const StopSignals stop;
+
+  std::optional<Progress> progress;
+  RunEvents events;
+  if (!arguments.quiet) {
+    events.on_message = [&](const std::string& message) {
+      if (progress) progress->clear();
+      say(message);
+    };
+    events.on_begin = [&](std::int64_t step, std::int64_t steps) { progress.emplace(label, step, steps, terminal_of(stderr), std::cerr); };
+    events.on_step = [&](const StepReport& step) { progress->update(step.step, step.loss, step.tokens); };
+  }
+  const RunOutcome outcome = train_run(folder, run, events, stop.asked());
+  if (progress) progress->finish();
+  if (outcome.how == RunOutcome::How::stopped) {
+    say(fmt::format("stopped at step {}; the checkpoint is saved, and the same command continues", outcome.step));
+    return stop.exit_code();
+  }
+  if (outcome.how == RunOutcome::How::already_done && !arguments.quiet) say(folder + " is done already");
+  const std::vector<Cell> cells = compare({outcome.record});
+  if (arguments.json)
+    std::cout << comparison_json(cells);
+  else if (!arguments.quiet)
+    std::cout << comparison_table(cells) << "run: " << folder << '\n';
+  return well;
+}
+
+}  // namespace sextant::cli
