@@ -76,6 +76,7 @@ void write_contents(const fs::path& path, const Checkpoint& checkpoint, const st
   hdf5::File file = hdf5::File::create(path, seal_bytes);
   write_record(file, checkpoint);
   std::vector<std::string> names;
+  names.reserve(list.size());
   for (const Parameter& parameter : list) names.push_back(parameter.name);
   file.write_texts("names", names);
   for (const auto& section : sections) {
@@ -119,7 +120,7 @@ hdf5::File open_checkpoint(const fs::path& path) {
   require_seal(path);
   hdf5::File file = hdf5::File::open(path);
   if (const std::string format = file.text("format"); format != format_name)
-    fail(ErrorKind::damaged, "{}: its format is \"{}\", where \"{}\" is expected", path.string(), format, format_name);
+    fail(ErrorKind::damaged, R"({}: its format is "{}", where "{}" is expected)", path.string(), format, format_name);
   if (const std::string real = file.text("real"); real != real_name)
     fail(ErrorKind::damaged,
          "{}: its values are {}, and this build of the program computes in {}; use the build that wrote it",

@@ -1,9 +1,8 @@
 #include "sextant/train/durable_file.hpp"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <system_error>
 

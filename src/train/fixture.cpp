@@ -13,9 +13,9 @@ constexpr const char* format_name = "sextant-parity-1";
 hdf5::File open_fixture(const std::filesystem::path& path) {
   hdf5::File file = hdf5::File::open(path);
   if (!file.has_attribute("format"))
-    fail(kind, "{}: not a parity fixture: it has no attribute \"format\"", path.string());
+    fail(kind, R"({}: not a parity fixture: it has no attribute "format")", path.string());
   if (const std::string format = file.text("format"); format != format_name)
-    fail(kind, "{}: its format is \"{}\", where \"{}\" is expected", path.string(), format, format_name);
+    fail(kind, R"({}: its format is "{}", where "{}" is expected)", path.string(), format, format_name);
   return file;
 }
 

@@ -155,7 +155,7 @@ std::string Node::text(const std::string& name) const {
   const Handle type = require_text(attribute.type, attribute.place);
   char* pointer = nullptr;
   checked(kind, H5Aread(attribute.handle.id(), type.id(), &pointer), attribute.place, "read");
-  const std::string text = pointer ? pointer : "";
+  std::string text = pointer ? pointer : "";
   H5free_memory(pointer);
   return text;
 }
@@ -223,6 +223,7 @@ std::vector<std::string> Dataset::read_texts(Index count) const {
   std::vector<char*> pointers(static_cast<std::size_t>(count));
   checked(kind, H5Dread(handle_.id(), type.id(), H5S_ALL, H5S_ALL, transfer.id(), pointers.data()), place_, "read");
   std::vector<std::string> result;
+  result.reserve(pointers.size());
   for (const char* text : pointers) result.emplace_back(text ? text : "");
   return result;
 }

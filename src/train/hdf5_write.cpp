@@ -8,7 +8,7 @@ namespace sextant::hdf5 {
 namespace {
 
 constexpr ErrorKind kind = ErrorKind::failure;
-constexpr std::size_t longest_attribute = 32 * 1024;
+constexpr std::size_t longest_attribute = 32'768;
 constexpr Index chunk_bytes = Index{1} << 20;
 
 Handle space_of(const Shape& shape, const std::string& place) {
