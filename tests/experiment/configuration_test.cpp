@@ -83,6 +83,7 @@ TEST_CASE("a misspelt key names its place and the nearest key") {
   CHECK(refusal(copy_task + "[train]\nlearning_rat = 0.1\n") == "train.learning_rat at e.toml:4 is not known; did you mean train.learning_rate?");
   CHECK(refusal(copy_task + "[train]\nlearning-rate = 0.1\n") == "train.learning-rate at e.toml:4 is not known; did you mean train.learning_rate?");
   CHECK(refusal(copy_task + "bakc = 1\n") == "task.bakc at e.toml:3 is not known; did you mean task.back?");
+  CHECK(refused_set("train.bach=3") == "--set train.bach is not known; did you mean train.batch?");  // task.back is as near
   CHECK(refused_set("model.layrs=3") == "--set model.layrs is not known; did you mean model.layers?");
   CHECK(refused_set("position.numbering.ofset=3") == "--set position.numbering.ofset is not known; did you mean position.numbering.offset?");
 }

@@ -1,9 +1,11 @@
 #include "sextant/experiment/pool.hpp"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <string>
 
 #include "sextant/base/error.hpp"
@@ -86,16 +88,23 @@ TEST_CASE("one that cannot be started is an outcome, not the end of the others")
 }
 
 TEST_CASE("a stop is forwarded once to the running children, which end well, and the rest is skipped") {
+  const auto folder = std::filesystem::temp_directory_path() / ("sextant-pool-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
   std::atomic<int> stop = 0;
   Diary diary;
   // Counts the signals for a while after the first, then says how many there were.
   const std::string script =
-      "n=0; trap 'n=$((n+1))' TERM; echo ready; while [ $n = 0 ]; do sleep 0.01; done; sleep 0.3; exit $((70+n))";
-  std::size_t ticks = 0;
+      "n=0; trap 'n=$((n+1))' TERM; touch ready.$$; i=0; while [ $n = 0 ] && [ $i -lt 2000 ]; do i=$((i+1)); sleep "
+      "0.01; done; "
+      "sleep 0.3; sleep 0.3; exit $((70+n))";
+  Command counting = shell(script);
+  counting.folder = folder;
   diary.events.tick = [&] {
-    if (++ticks == 6) stop = SIGTERM;  // six waits of 0.05 s: the shells have set their traps by then
+    const std::filesystem::directory_iterator ready(folder);
+    if (std::distance(begin(ready), end(ready)) == 2) stop = SIGTERM;
   };
-  const auto exits = run_pool(2, {shell(script), shell(script), shell("true")}, diary.events, &stop);
+  const auto exits = run_pool(2, {counting, counting, shell("true")}, diary.events, &stop);
+  std::filesystem::remove_all(folder);
   CHECK(diary.text.substr(0, 6) == "+0 +1 ");
   CHECK(exits[0].how == Exit::How::exited);
   CHECK(exits[0].code == 71);

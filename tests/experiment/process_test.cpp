@@ -139,12 +139,17 @@ TEST_CASE("discarded output is not captured") {
 TEST_CASE("the environment is ours with the command's set over it") {
   setenv("SEXTANT_TEST_KEPT", "kept", 1);
   setenv("SEXTANT_TEST_OVER", "old", 1);
-  Command command =
-      shell("echo $SEXTANT_TEST_KEPT $SEXTANT_TEST_OVER $SEXTANT_TEST_NEW; env | grep -c SEXTANT_TEST_OVER=");
+  Command command;
+  command.arguments = {"env"};
+  command.output = to_memory;
   command.environment = {{"SEXTANT_TEST_OVER", "new"}, {"SEXTANT_TEST_NEW", "a b"}};
-  CHECK(run(command).output == "kept new a b\n1\n");
+  const std::string environment = "\n" + run(command).output;
   unsetenv("SEXTANT_TEST_KEPT");
   unsetenv("SEXTANT_TEST_OVER");
+  CHECK(environment.find("\nSEXTANT_TEST_KEPT=kept\n") != std::string::npos);
+  CHECK(environment.find("\nSEXTANT_TEST_OVER=new\n") != std::string::npos);
+  CHECK(environment.find("\nSEXTANT_TEST_NEW=a b\n") != std::string::npos);
+  CHECK(environment.find("SEXTANT_TEST_OVER=old") == std::string::npos);
 }
 
 TEST_CASE("a child works in the folder it is given") {
@@ -196,8 +201,11 @@ TEST_CASE("polling never waits, and waiting does") {
 }
 
 TEST_CASE("a child can be asked to end, and decide how") {
-  Child child(shell("trap 'exit 75' TERM; echo ready; while :; do sleep 0.01; done"));
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const Folder folder;
+  Command command = shell("trap 'exit 75' TERM; echo $$ > pid; for i in $(seq 1000); do sleep 0.01; done");
+  command.folder = folder.path;
+  Child child(command);
+  CHECK(pid_in(folder.path / "pid") == child.pid());
   child.terminate(SIGTERM);
   CHECK(child.wait().code == 75);
 }

@@ -1,0 +1,41 @@
+// Runs the built program as a user does.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "sextant/experiment/process.hpp"
+
+namespace sextant {
+
+inline Exit run_program(std::vector<std::string> arguments, const std::filesystem::path& folder = {}) {
+  Command command;
+  command.arguments = {SEXTANT_PROGRAM};
+  command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
+  command.folder = folder;
+  command.output.to = command.errors.to = Sink::To::memory;
+  Child child(command);
+  return child.wait();
+}
+
+/// An empty folder for one test.
+inline std::filesystem::path test_folder(const std::string& name) {
+  const std::filesystem::path folder = std::filesystem::path(SEXTANT_TEST_FOLDER) / name;
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  return folder;
+}
+
+inline std::filesystem::path write_file(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream(file, std::ios::binary) << text;
+  return file;
+}
+
+inline std::string file_bytes(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace sextant
