@@ -25,6 +25,8 @@ RunFolder::RunFolder(fs::path path, const RunSettings& run) : path_(std::move(pa
   remove_leftovers(path_ / "checkpoints");
 }
 
+std::string RunFolder::configuration() const { return read_input_file(path_ / "config.toml"); }
+
 void RunFolder::set_status(std::string_view status) const { write_text_durably(path_ / "status", std::string(status) + "\n"); }
 
 void RunFolder::open_metrics(std::int64_t step) {

@@ -92,8 +92,8 @@ void resume(const fs::path& folder, Trainer& trainer, const std::function<void(c
 class TrainRun {
  public:
   TrainRun(const fs::path& folder, const RunSettings& run, const RunEvents& events)
-      : folder_(folder, run), run_(run), events_(events), log_(folder / "run.log"), record_(describe(run)), assembly_(assemble(run)),
-        trainer_(*assembly_.model, *assembly_.task, assembly_.train, assembly_.lengths) {}
+      : run_(run), events_(events), record_(describe(run)), assembly_(assemble(run)), trainer_(*assembly_.model, *assembly_.task, assembly_.train, assembly_.lengths),
+        folder_(folder, run), log_(folder / "run.log") {}
 
   RunOutcome train(const std::atomic<bool>& stop) {
     for (const std::string& remark : assembly_.task->remarks()) tell(remark);
@@ -145,7 +145,7 @@ class TrainRun {
   }
 
   void checkpoint(std::int64_t step) {
-    const Checkpoint state{.step = static_cast<std::uint64_t>(step), .batches = static_cast<std::uint64_t>(step * assembly_.train.accumulate), .configuration = to_toml(run_, Paths::absolute),
+    const Checkpoint state{.step = static_cast<std::uint64_t>(step), .batches = static_cast<std::uint64_t>(step * assembly_.train.accumulate), .configuration = folder_.configuration(),
                            .identity = record_.identity, .beta1 = assembly_.train.beta1, .beta2 = assembly_.train.beta2, .epsilon = assembly_.train.epsilon, .numbers = {}};
     save_checkpoint(checkpoint_path(folder_.path(), state.step), state, trainer_.parameters(), trainer_.optimizer().first_moment(), trainer_.optimizer().second_moment());
     prune_checkpoints(folder_.path());
@@ -165,27 +165,24 @@ class TrainRun {
     folder_.set_status(outcome);
   }
 
-  RunFolder folder_;
   const RunSettings& run_;
   const RunEvents& events_;
-  RunLog log_;
   RunRecord record_;
   Assembly assembly_;
-  Trainer trainer_;
+  Trainer trainer_;   // what cannot work fails here, before the folder is touched
+  RunFolder folder_;
+  RunLog log_;
   std::vector<double> step_seconds_;
 };
 
 }  // namespace
 
 RunOutcome train_run(const fs::path& folder, const RunSettings& run, const RunEvents& events, const std::atomic<bool>& stop) {
-  {
-    const RunFolder held(folder, run);
-    const std::string status = run_status(folder);
-    if (status == "done") {
-      RunRecord record = read_record(held.record());
-      return {RunOutcome::How::already_done, record.steps, std::move(record)};
-    }
-    if (status == "diverged") fail(ErrorKind::diverged, "{} diverged before: {}", folder.string(), read_record(held.record()).problem);
+  if (const std::string status = run_status(folder); status == "done" || status == "diverged") {
+    const RunFolder held(folder, run);  // of the same configuration
+    RunRecord record = read_record(held.record());
+    if (status == "diverged") fail(ErrorKind::diverged, "{} diverged before: {}", folder.string(), record.problem);
+    return {RunOutcome::How::already_done, record.steps, std::move(record)};
   }
   TrainRun training(folder, run, events);
   try {

@@ -1,5 +1,6 @@
 #include "sextant/nn/model.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "sextant/nn/attention.hpp"
@@ -58,6 +59,12 @@ void Transformer::check_length(Index length, Index source_length, std::string_vi
   if (model_.kind == Kind::encoder) check("encoder", position_.encoder, length);
   if (model_.kind == Kind::seq2seq) check("encoder", position_.encoder, source_length);
   if (model_.kind != Kind::encoder) check("decoder", position_.decoder, length);
+}
+
+Index Transformer::longest() const {
+  const StackPosition& position = model_.kind == Kind::encoder ? position_.encoder : position_.decoder;
+  constexpr double most = 1e9;
+  return static_cast<Index>(std::min(most, position.entry->positions(position.settings)) - position.numbering.largest(1));
 }
 
 StreamInputs Transformer::inputs(Tape& tape, std::string_view prefix, Index rows, Index length, const Extents& extents) const {

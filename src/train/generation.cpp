@@ -59,10 +59,9 @@ Generated generate(const Transformer& model, const Task& task, ParameterStore& p
   Generated result;
 
   const Index source_length = static_cast<Index>(row.source.size());
-  const StreamLengths trained_streams = stream_lengths(task, kind, trained);
   const Index whole = static_cast<Index>(row.tokens.size()) + (row.written ? settings.most - 1 : 0);
-  const Index wanted = settings.context > 0 ? settings.context : row.written ? std::max(trained_streams.tokens, task.is_text() ? Index{1} : whole) : whole;
-  const Index context = std::min(std::max<Index>(1, wanted), whole);
+  const Index natural = task.is_text() ? trained : row.written ? std::min(whole, model.longest()) : whole;
+  const Index context = std::min(settings.context > 0 ? settings.context : natural, whole);
   model.check_length(context, source_length, "the prompt and what is written");
   Machine machine = make_machine(model, parameters, {.rows = 1, .length = context, .source_length = source_length}, false, std::make_shared<Arena>());
 

@@ -94,8 +94,8 @@ TEST_CASE("a stop is forwarded once to the running children, which end well, and
   Diary diary;
   // Counts the signals for a while after the first, then says how many there were.
   const std::string script =
-      "n=0; trap 'n=$((n+1))' TERM; touch ready.$$; i=0; while [ $n = 0 ] && [ $i -lt 2000 ]; do i=$((i+1)); sleep "
-      "0.01; done; "
+      "n=0; i=0; trap 'n=$((n+1))' TERM; touch ready.$$;"
+      "while [ $n = 0 ] && [ $i -lt 2000 ]; do i=$((i+1)); sleep 0.01; done;"
       "sleep 0.3; sleep 0.3; exit $((70+n))";
   Command counting = shell(script);
   counting.folder = folder;

@@ -1,4 +1,4 @@
-// The house stands as docs and design say: reads every #include line of include/sextant and src, and proves that arrows
+// The house stands as it was drawn: reads every #include line of include/sextant and src, and proves that arrows
 // go down only and that each outside library stands behind its own files.
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -21,6 +21,9 @@ class RunFolder {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path record() const { return path_ / "result.json"; }
 
+  /// The text of config.toml.
+  std::string configuration() const;
+
   void set_status(std::string_view status) const;
 
   /// Keeps the lines of metrics.jsonl up to this step, and appends from there.

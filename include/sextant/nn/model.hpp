@@ -82,6 +82,9 @@ class Transformer {
   /// Throws a usage Error, naming both numbers, when sequences of this length need positions that a scheme does not have.
   void check_length(Index length, Index source_length, std::string_view what) const;
 
+  /// The most tokens that the main stream's scheme has positions for; a very large number for most.
+  Index longest() const;
+
   const ModelSettings& model() const { return model_; }
   const ModelPosition& position() const { return position_; }
 
