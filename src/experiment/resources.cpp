@@ -10,8 +10,13 @@
 
 #include <fmt/ranges.h>
 
+// g++ 12 takes the undefined registers of its own AVX-512 header, on purpose in there, for mistakes (GCC bug 105593).
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#pragma GCC diagnostic pop
 
 #include "sextant/base/error.hpp"
 
