@@ -8,15 +8,8 @@
 #include <system_error>
 #include <vector>
 
-#include <fmt/ranges.h>
-
-// g++ 12 takes the undefined registers of its own AVX-512 header, on purpose in there, for mistakes (GCC bug 105593).
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-#pragma GCC diagnostic pop
 
 #include "sextant/base/error.hpp"
 
@@ -40,9 +33,9 @@ std::vector<fs::path> shipped_roots() {
 }
 
 std::string listed(const std::vector<fs::path>& paths) {
-  std::vector<std::string> texts;
-  for (const fs::path& path : paths) texts.push_back(path.string());
-  return fmt::format("{}", fmt::join(texts, ", "));
+  std::string text;
+  for (const fs::path& path : paths) text += (text.empty() ? "" : ", ") + path.string();
+  return text;
 }
 
 void check_kind(const fs::path& file) {
