@@ -231,6 +231,16 @@ TEST_CASE("dropout is in force in training, differs from step to step, and is ab
   CHECK(a.evaluate().lengths[0].loss == b.evaluate().lengths[0].loss);
   const Trace ta = train(plain, *task, settings, three_words), tb = train(dropped, *task, settings, three_words);
   CHECK(ta.losses[0] != tb.losses[0]);
+
+  Machine m = make_machine(dropped, b.parameters(), {.rows = settings.batch, .length = 8}, true, std::make_shared<Arena>());
+  m.program->input(m.recorded.divisor)[0] = static_cast<Real>(feed(m, dropped, b.draw_batch(0), false));
+  std::vector<Real> losses;
+  for (const std::uint64_t step : {0, 1, 0}) {
+    m.program->forward(step);
+    losses.push_back(m.program->read(m.recorded.result.loss)[0]);
+  }
+  CHECK(losses[0] != losses[1]);
+  CHECK(losses[0] == losses[2]);
 }
 
 TEST_CASE("one batch of 8, 2 of 4, 4 of 2 and 8 of 1 rows give one loss and one gradient, also where rows differ in length") {
