@@ -4,8 +4,7 @@
 #include <map>
 #include <numeric>
 
-#include <fmt/ranges.h>
-
+#include "sextant/experiment/known_keys.hpp"
 #include "sextant/experiment/toml.hpp"
 
 namespace sextant {
@@ -22,7 +21,7 @@ void check_fields(const TomlNode& table, const std::string& name, const std::vec
     if (std::find(allowed.begin(), allowed.end(), field.key) != allowed.end()) continue;
     const std::string meant = nearest(field.key, allowed);
     fail(ErrorKind::usage, "{}: {}.{} is not known; {}", field.origin, name, field.key,
-         meant.empty() ? fmt::format("its keys are {}", fmt::join(allowed, ", ")) : fmt::format("did you mean {}.{}?", name, meant));
+         meant.empty() ? fmt::format("its keys are {}", enumeration(allowed)) : fmt::format("did you mean {}.{}?", name, meant));
   }
 }
 

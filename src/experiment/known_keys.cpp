@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/ranges.h>
-
 #include "sextant/nn/model.hpp"
 #include "sextant/position/numbering.hpp"
 #include "sextant/position/scheme.hpp"
@@ -75,9 +73,9 @@ std::string advice(const KnownSection* section, const std::string& section_name,
   if (section)
     if (const std::string meant = nearest(key, section->keys); !meant.empty()) return fmt::format("did you mean {}.{}?", section->name, meant);
   if (const std::string meant = key_anywhere_near(key); !meant.empty()) return fmt::format("did you mean {}?", meant);
-  if (section) return fmt::format("the keys of [{}] are {}", section->name, fmt::join(section->keys, ", "));
+  if (section) return fmt::format("the keys of [{}] are {}", section->name, enumeration(section->keys));
   if (const std::string meant = nearest(section_name, section_names()); !meant.empty()) return fmt::format("did you mean the section [{}]?", meant);
-  return fmt::format("the sections are {}", fmt::join(section_names(), ", "));
+  return fmt::format("the sections are {}", enumeration(section_names()));
 }
 
 }  // namespace
@@ -108,7 +106,7 @@ void check_key(const Entry& entry) {
   if (section && holds(section->keys, key)) return;
   require(!entry.key.starts_with("ablate."), "{} can be given in an experiment's file only", entry.place());
   if (const KnownSection* itself = find_section(entry.key))
-    fail(ErrorKind::usage, "{} is a section, not a value; its keys are {}", entry.place(), fmt::join(itself->keys, ", "));
+    fail(ErrorKind::usage, "{} is a section, not a value; its keys are {}", entry.place(), enumeration(itself->keys));
   fail(ErrorKind::usage, "{} is not known; {}", entry.place(), advice(section, section_name, key));
 }
 
@@ -116,7 +114,7 @@ void check_section(const Entry& table) {
   if (find_section(table.key)) return;
   const std::string meant = nearest(table.key, section_names());
   fail(ErrorKind::usage, "the section {} is not known; {}", table.place(),
-       meant.empty() ? fmt::format("the sections are {}", fmt::join(section_names(), ", ")) : fmt::format("did you mean [{}]?", meant));
+       meant.empty() ? fmt::format("the sections are {}", enumeration(section_names())) : fmt::format("did you mean [{}]?", meant));
 }
 
 std::string enumeration(const std::vector<std::string>& names) {

@@ -1,5 +1,7 @@
 // Every task in the table keeps the laws of tasks; word_order and text also give exactly the examples they should.
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -7,6 +9,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include <fmt/ranges.h>
 
@@ -199,6 +202,28 @@ TEST_CASE("the symbol tasks refuse lengths that they cannot ask about, naming th
   CHECK_THROWS_WITH_AS(make("copy", {{"symbols", std::int64_t{5}}})->draw(Split::train, 6, dice), doctest::Contains("6 different symbols cannot be drawn from an alphabet of 5"), Error);
   CHECK_THROWS_WITH_AS(make("previous_token", {{"back", std::int64_t{4}}})->draw(Split::train, 4, dice), doctest::Contains("strings of 4 symbols have no symbol 4 places back"), Error);
   CHECK_THROWS_WITH_AS(make("token_at", {{"place", std::int64_t{4}}})->draw(Split::train, 4, dice), doctest::Contains("strings of 4 symbols have no place 4"), Error);
+}
+
+TEST_CASE("where there are too few strings for a split, drawing ends, with an example or an error") {
+  for (const auto& [name, symbols, length] : std::vector<std::tuple<std::string, std::int64_t, Index>>{{"copy", 2, 2}, {"copy", 3, 2}, {"previous_token", 2, 2}, {"previous_token", 3, 2}})
+    for (const Split split : {Split::train, Split::test}) {
+      CAPTURE(name);
+      CAPTURE(symbols);
+      const auto task = make(name, {{"symbols", symbols}});
+      const pid_t child = fork();
+      if (child == 0) {  // so that a drawing without end can be ended
+        alarm(1);
+        try {
+          Dice dice(1, "few");
+          task->draw(split, length, dice);
+        } catch (const Error&) {
+        }
+        _exit(0);
+      }
+      int status = 0;
+      REQUIRE(waitpid(child, &status, 0) == child);
+      CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+    }
 }
 
 TEST_CASE("about a fifth of the strings are for the test, whatever their length") {

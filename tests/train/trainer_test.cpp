@@ -45,6 +45,17 @@ class Silent final : public Task {
   Vocabulary vocabulary_;
 };
 
+/// A task with a single example.
+class Constant final : public Task {
+ public:
+  Constant() { vocabulary_.add("a"); }
+  const Vocabulary& vocabulary() const override { return vocabulary_; }
+  Example draw(Split, Index, Dice&) const override { return {.source = {5, 5, 5}, .tags = {5, 5, 5}, .answer = {}, .compared = {}}; }
+
+ private:
+  Vocabulary vocabulary_;
+};
+
 struct Size {
   Index layers = 1, dim = 16, heads = 2;
   double dropout = 0;
@@ -241,6 +252,18 @@ TEST_CASE("dropout is in force in training, differs from step to step, and is ab
   }
   CHECK(losses[0] != losses[1]);
   CHECK(losses[0] == losses[2]);
+}
+
+TEST_CASE("two steps on the same batch draw other dropout") {
+  const Constant task;
+  const Transformer model = model_for(task, Kind::encoder, "rope", {.dropout = 0.5});
+  TrainSettings settings = quick(4);
+  settings.batch = 2;
+  settings.accumulate = 2;
+  settings.learning_rate = 1e-30;  // the parameters stay
+  const Trace trace = train(model, task, settings, three_words);
+  REQUIRE(trace.losses.size() == 4);
+  for (std::size_t i = 1; i < 4; ++i) CHECK(std::abs(trace.losses[i] - trace.losses[i - 1]) > 1e-5);
 }
 
 TEST_CASE("one batch of 8, 2 of 4, 4 of 2 and 8 of 1 rows give one loss and one gradient, also where rows differ in length") {
