@@ -9,6 +9,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
 endif()
 if(SEXTANT_NATIVE)
   target_compile_options(sextant_flags INTERFACE -march=native)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    # With AVX-512, GCC 12.2 makes eight ones of the constant {1, 1, 1, 1, 0, 0, 0, 0} when it vectorises straight-line code
+    # (tests/base/compiler_test.cpp). Our own kernels say themselves how wide they are.
+    target_compile_options(sextant_flags INTERFACE -fno-tree-slp-vectorize -mprefer-vector-width=256)
+  endif()
 endif()
 if(SEXTANT_WARNINGS_AS_ERRORS)
   target_compile_options(sextant_flags INTERFACE -Werror)

@@ -11,8 +11,11 @@ namespace sextant {
 Vocabulary symbol_vocabulary(Index count);
 
 /// Whether a string belongs to the test set: a hash of its content decides, so no string is in both sets. `share` is the
-/// test set's part. Strings of fewer than 2 symbols are in both: there are too few of them to part.
+/// test set's part.
 bool is_test_string(const std::vector<Token>& symbols, double share);
+
+/// Whether there are strings enough (100) of this length to part them; fewer are in both sets.
+bool splits_strings(Index length, Index alphabet, bool distinct);
 
 /// A string of `length` symbols of the wanted split; all different if `distinct`. Draws until the split fits.
 std::vector<Token> draw_string(Split split, Index length, Index alphabet, bool distinct, Dice& dice);
