@@ -95,9 +95,9 @@ int demo(const DemoArguments& arguments) {
   const AblateArguments ablation{.action = "run", .experiment = "experiments/demo/experiment.toml", .configuration = {}, .out = arguments.out, .jobs = arguments.jobs, .json = arguments.json};
   return run(ablation, [&] {
     if (arguments.json) return;
-    std::cout << "\nLook at \"answered alike\": 1 means that both sentences of a pair got the same answer: the model cannot see order. Only an encoder without position, and symmetric ALiBi, which\n"
-                 "cannot tell a sentence from its mirror image, are that blind; a causal decoder of two layers is not, even without position.\n"
-                 "Next: sextant ablate run experiments/word-order/experiment.toml     (Korean as well, front tokens, one layer against two; docs/word-order.md)\n";
+    std::cout << "\nLook at \"answered alike\": 1 means that both orders got the same answer, so the model is blind to order: without position, an encoder (also inside a seq2seq).\n"
+                 "Symmetric ALiBi is as blind, since these pairs are mirror images; a causal decoder of two layers is not blind even without position, for a later word sees more.\n"
+                 "Next: sextant ablate run experiments/word-order/experiment.toml    (Korean, front tokens, one layer against two; the README beside it explains)\n";
   });
 }
 
