@@ -1,8 +1,9 @@
 # One interface target carries the flags of all our own sources.
 add_library(sextant_flags INTERFACE)
 target_compile_options(sextant_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor
-  # Vectorise freely, but never pretend that NaN and infinity do not exist: no -ffast-math.
-  -fno-math-errno -fno-trapping-math -ffp-contract=fast)
+  # Vectorise freely, but never pretend that NaN and infinity do not exist: no -ffast-math. Nor fuse a product with a sum where the
+  # source does not say so: the compiler would choose differently from place to place, and the same formula give other bits.
+  -fno-math-errno -fno-trapping-math -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False alarms: bug 105651 on std::string's operator+, bug 105593 on GCC's own AVX-512 intrinsics.
   target_compile_options(sextant_flags INTERFACE -Wno-restrict -Wno-maybe-uninitialized -Wno-uninitialized)
