@@ -47,7 +47,7 @@ Exit python(const std::string& script, const std::filesystem::path& file) {
 TEST_CASE("h5py, pandas and xarray read the results, with labels, texts as texts and a gap as NaN") {
   const auto file = test_folder("results") / "results.h5";
   write_results(file, records());
-  const Exit exit = python(R"(
+  const Exit exit = python(R"py(
 import sys, math, h5py, pandas as pd, xarray as xr
 with h5py.File(sys.argv[1]) as f:
     t = {k: (d.asstr()[:] if h5py.check_string_dtype(d.dtype) else d[:]) for k, d in f["table"].items()}
@@ -63,7 +63,7 @@ assert g.exact_match.dims == ("settings", "seed"), g.exact_match.dims
 assert float(g.exact_match.sel(settings="none-key", seed=2)) == 0.6
 assert math.isnan(float(g.exact_match.sel(settings="rope(base=5, layout=half)-key", seed=2)))
 print("read")
-)",
+)py",
                            file);
   CAPTURE(exit.errors);
   CHECK(exit.output == "read\n");
@@ -79,13 +79,13 @@ print("read")
 
 TEST_CASE("results.csv is read by pandas as it is") {
   const auto file = write_file(test_folder("results-csv") / "results.csv", results_csv(records()));
-  const Exit exit = python(R"(
+  const Exit exit = python(R"py(
 import sys, pandas as pd
 t = pd.read_csv(sys.argv[1])
 assert len(t) == 6 and t.scheme[4] == "rope(base=5, layout=half)" and t.length[1] == 40 and t.exact_match[0] == 0.5, t
 assert t.order_accuracy.isna().all()
 print("read")
-)",
+)py",
                            file);
   CAPTURE(exit.errors);
   CHECK(exit.output == "read\n");
