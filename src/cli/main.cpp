@@ -48,6 +48,7 @@ struct Program {
     add_threads(verb, train.threads);
     verb->add_flag("--quiet", train.quiet, "no progress and no table");
     verb->add_flag("--json", train.json, "the result as JSON");
+    verb->add_option("--parent", train.parent, "stop, after a checkpoint, when the process of this number ends; how ablate keeps its runs together");
 
     verb = app.add_subcommand("eval", "measure a trained run again");
     verb->add_option("run", eval.run, "the run's folder")->required();

@@ -1,9 +1,11 @@
 // sextant train: one run in its folder, started or continued.
+#include <csignal>
 #include <iostream>
 #include <optional>
 
 #include "sextant/cli/common.hpp"
 #include "sextant/experiment/comparison.hpp"
+#include "sextant/experiment/process.hpp"
 #include "sextant/experiment/progress.hpp"
 #include "sextant/experiment/train_run.hpp"
 
@@ -16,6 +18,7 @@ int train(const TrainArguments& arguments) {
   const std::string folder = arguments.out.empty() ? fmt::format("runs/{}-{}", described.task, described.identity) : arguments.out;
   const auto threads = limit_threads(arguments.threads);
   const StopSignals stop;
+  if (arguments.parent > 0) end_with_parent(arguments.parent, SIGTERM);
 
   std::optional<Progress> progress;
   RunEvents events;

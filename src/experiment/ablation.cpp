@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include <unistd.h>
+
 #include "sextant/experiment/assembly.hpp"
 #include "sextant/experiment/process.hpp"
 #include "sextant/experiment/results_file.hpp"
@@ -25,7 +27,7 @@ std::string label_of(const RunRecord& r) {
 /// The command that trains one planned run in a child.
 Command train_command(const PlannedRun& run) {
   Command command;
-  command.arguments = {own_image, "train", "--config", (run.folder / "config.toml").string(), "--out", run.folder.string(), "--threads", "1", "--quiet"};
+  command.arguments = {own_image, "train", "--config", (run.folder / "config.toml").string(), "--out", run.folder.string(), "--threads", "1", "--quiet", "--parent", std::to_string(getpid())};
   command.environment = {{"OPENBLAS_NUM_THREADS", "1"}};
   command.output.to = Sink::To::discard;
   command.errors.to = Sink::To::memory;

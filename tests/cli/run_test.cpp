@@ -143,6 +143,45 @@ TEST_CASE("a run that diverges is recorded as such, exit code 4, and takes no ot
   CHECK(words["running"] == 0);
 }
 
+TEST_CASE("with one thread asked for, one thread runs") {
+  const fs::path folder = test_folder("threads");
+  const fs::path file = write_file(folder / "run.toml", experiment.substr(0, experiment.find("[ablate]")));
+  Command command;
+  command.arguments = {SEXTANT_PROGRAM, "train", "--quiet", "--config", file.string(), "--set", "train.steps=100000", "--out", (folder / "run").string(), "--threads", "1"};
+  command.environment = {{"OPENBLAS_NUM_THREADS", "1"}};  // otherwise its idle pool counts as well
+  Child child(command);
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  const fs::path tasks = "/proc/" + std::to_string(child.pid()) + "/task";
+  CHECK(std::distance(fs::directory_iterator(tasks), fs::directory_iterator{}) == 1);
+  child.terminate(SIGINT);
+  CHECK(child.wait().code == 130);
+}
+
+TEST_CASE("the runs of an ablation that is killed stop by themselves, and the same command continues them") {
+  const fs::path folder = test_folder("killed");
+  std::string text = experiment;
+  text.replace(text.find("steps = 40"), 10, "steps = 2000");
+  const fs::path file = write_file(folder / "experiment.toml", text);
+  Command command;
+  command.arguments = {SEXTANT_PROGRAM, "ablate", "run", file.string(), "--out", (folder / "out").string(), "--jobs", "2"};
+  command.output.to = command.errors.to = Sink::To::discard;
+  {
+    Child ablation(command);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+    ablation.terminate(SIGKILL);
+    ablation.wait();
+  }
+  int interrupted = 0;
+  for (int wait = 0; wait < 100 && interrupted < 2; ++wait) {  // each finishes its step and its checkpoint first
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    interrupted = 0;
+    for (const auto& run : fs::directory_iterator(folder / "out" / "runs")) interrupted += file_bytes(run.path() / "status") == "interrupted\n";
+  }
+  CHECK(interrupted == 2);
+  Child again(command);
+  CHECK(again.wait().code == 0);
+}
+
 TEST_CASE("a trained run answers prompts in words") {
   const fs::path folder = test_folder("generate");
   for (const char* kind : {"encoder", "decoder", "seq2seq"}) {

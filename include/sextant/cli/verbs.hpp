@@ -21,6 +21,7 @@ struct TrainArguments {
   std::string out;
   int threads = 0;  ///< 0: all that are granted
   bool quiet = false, json = false;
+  int parent = 0;   ///< stop, after a checkpoint, when this process ends; 0: whatever others do
 };
 int train(const TrainArguments& arguments);
 
