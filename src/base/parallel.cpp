@@ -9,14 +9,11 @@ struct ThreadLimit::Control {
   tbb::global_control limit;
 };
 
-ThreadLimit::ThreadLimit(int count)
-    : control_(new Control{{tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(std::max(1, count))}}) {}
+ThreadLimit::ThreadLimit(int count) : control_(new Control{{tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(std::max(1, count))}}) {}
 
 ThreadLimit::~ThreadLimit() = default;
 
-int threads() {
-  return static_cast<int>(tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
-}
+int threads() { return static_cast<int>(tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism)); }
 
 namespace detail {
 

@@ -23,8 +23,7 @@ std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::a
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t first = std::uint64_t{0xD2511F53} * counter[0];
     const std::uint64_t second = std::uint64_t{0xCD9E8D57} * counter[2];
-    counter = {high_half(second) ^ counter[1] ^ key[0], low_half(second), high_half(first) ^ counter[3] ^ key[1],
-               low_half(first)};
+    counter = {high_half(second) ^ counter[1] ^ key[0], low_half(second), high_half(first) ^ counter[3] ^ key[1], low_half(first)};
     key = {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85};
   }
   return counter;

@@ -39,14 +39,11 @@ std::string list_text(const std::vector<T>& items, const Show& show) {
 
 /// "an integer", "a number", ...: the type of a setting in words.
 std::string type_name(const Setting& setting) {
-  static const char* const names[] = {"true or false",     "an integer",        "a number",       "a text",
-                                      "a list of integers", "a list of numbers", "a list of texts"};
+  static const char* const names[] = {"true or false", "an integer", "a number", "a text", "a list of integers", "a list of numbers", "a list of texts"};
   return names[setting.index()];
 }
 
-std::string bound_text(double bound, bool integer) {
-  return integer ? fmt::format("{}", static_cast<std::int64_t>(bound)) : fmt::format("{}", bound);
-}
+std::string bound_text(double bound, bool integer) { return integer ? fmt::format("{}", static_cast<std::int64_t>(bound)) : fmt::format("{}", bound); }
 
 }  // namespace
 
@@ -56,7 +53,9 @@ std::string toml_text(const Setting& setting) {
     std::string operator()(std::int64_t value) const { return fmt::format("{}", value); }
     std::string operator()(double value) const { return number_text(value); }
     std::string operator()(const std::string& value) const { return quoted(value); }
-    std::string operator()(const std::vector<std::int64_t>& value) const { return list_text(value, [](std::int64_t x) { return fmt::format("{}", x); }); }
+    std::string operator()(const std::vector<std::int64_t>& value) const {
+      return list_text(value, [](std::int64_t x) { return fmt::format("{}", x); });
+    }
     std::string operator()(const std::vector<double>& value) const { return list_text(value, number_text); }
     std::string operator()(const std::vector<std::string>& value) const { return list_text(value, quoted); }
   };
@@ -127,8 +126,7 @@ std::string Knob::allowed() const {
 Setting Knob::accept(const Setting& given) const {
   const auto refuse = [&] { fail(ErrorKind::usage, "{} is not allowed here; {} takes {}", toml_text(given), name, allowed()); };
   Setting value = given;
-  if (std::holds_alternative<double>(initial) && std::holds_alternative<std::int64_t>(given))
-    value = static_cast<double>(std::get<std::int64_t>(given));
+  if (std::holds_alternative<double>(initial) && std::holds_alternative<std::int64_t>(given)) value = static_cast<double>(std::get<std::int64_t>(given));
   if (std::holds_alternative<std::vector<double>>(initial) && std::holds_alternative<std::vector<std::int64_t>>(given)) {
     const auto& integers = std::get<std::vector<std::int64_t>>(given);
     value = std::vector<double>(integers.begin(), integers.end());

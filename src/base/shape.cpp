@@ -18,8 +18,7 @@ void Shape::append(Index extent) {
 
 Index Shape::count() const {
   Index product = 1;
-  for (const Index extent : *this)
-    require(!__builtin_mul_overflow(product, extent, &product), "a tensor of shape {} is too large", text());
+  for (const Index extent : *this) require(!__builtin_mul_overflow(product, extent, &product), "a tensor of shape {} is too large", text());
   return product;
 }
 
@@ -29,9 +28,7 @@ Index Shape::rows() const {
   return product;
 }
 
-bool Shape::operator==(const Shape& other) const {
-  return rank_ == other.rank_ && std::equal(begin(), end(), other.begin());
-}
+bool Shape::operator==(const Shape& other) const { return rank_ == other.rank_ && std::equal(begin(), end(), other.begin()); }
 
 std::string Shape::text() const { return fmt::format("[{}]", fmt::join(begin(), end(), ", ")); }
 
@@ -41,8 +38,7 @@ Shape broadcast(const Shape& a, const Shape& b) {
   for (int axis = -rank; axis < 0; ++axis) {
     const Index from_a = -axis <= a.rank() ? a[axis] : 1;
     const Index from_b = -axis <= b.rank() ? b[axis] : 1;
-    require(from_a == from_b || from_a == 1 || from_b == 1, "shapes {} and {} do not broadcast: {} against {}",
-            a.text(), b.text(), from_a, from_b);
+    require(from_a == from_b || from_a == 1 || from_b == 1, "shapes {} and {} do not broadcast: {} against {}", a.text(), b.text(), from_a, from_b);
     result.append(from_a == 1 ? from_b : from_a);
   }
   return result;

@@ -35,8 +35,8 @@ std::vector<CodePoint> decode_utf8(std::string_view text, std::string_view what)
     constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     if (valid) valid = value >= least[length] && value <= 0x10FFFF && (value < 0xD800 || value > 0xDFFF);
     if (!valid)
-      fail(ErrorKind::input, "{} is not valid UTF-8 at byte {} (line {}): 0x{:02X}; convert it (iconv -t UTF-8), or read it as bytes (task.unit = \"bytes\")", what, at,
-           1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'), byte(at));
+      fail(ErrorKind::input, "{} is not valid UTF-8 at byte {} (line {}): 0x{:02X}; convert it (iconv -t UTF-8), or read it as bytes (task.unit = \"bytes\")",
+           what, at, 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'), byte(at));
     points.push_back({value, at});
     at += static_cast<std::size_t>(length);
   }

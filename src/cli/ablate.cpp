@@ -40,8 +40,9 @@ int plan(const AblateArguments& arguments) {
   const Estimate total = estimate(ablation);
   const Index jobs = jobs_of(arguments.jobs);
   const double seconds = total.seconds * static_cast<double>(open) / static_cast<double>(ablation.runs.size()) / static_cast<double>(jobs);
-  std::cout << fmt::format("{} runs, {} to do; about {} with --jobs {}; at most {:.1f} MB of disk ({:.1f} GB free); nothing was written\n", ablation.runs.size(), open, duration_text(seconds), jobs,
-                           static_cast<double>(total.disk_bytes) / 1e6, static_cast<double>(free_disk_bytes(ablation.folder)) / 1e9);
+  std::cout << fmt::format("{} runs, {} to do; about {} with --jobs {}; at most {:.1f} MB of disk ({:.1f} GB free); nothing was written\n",
+                           ablation.runs.size(), open, duration_text(seconds), jobs, static_cast<double>(total.disk_bytes) / 1e6,
+                           static_cast<double>(free_disk_bytes(ablation.folder)) / 1e9);
   return well;
 }
 
@@ -60,8 +61,8 @@ int run(const AblateArguments& arguments, const std::function<void()>& after_tab
   progress.finish();
   const std::vector<RunRecord> records = records_of(ablation);
   if (!records.empty()) save_results(ablation, records);
-  say(fmt::format("{} done, {} skipped, {} failed, {} diverged, {} stopped in {:.1f} s; {} and results.csv beside it", outcome.done, outcome.skipped, outcome.failed, outcome.diverged, outcome.stopped,
-                  outcome.seconds, (ablation.folder / "results.h5").string()));
+  say(fmt::format("{} done, {} skipped, {} failed, {} diverged, {} stopped in {:.1f} s; {} and results.csv beside it", outcome.done, outcome.skipped,
+                  outcome.failed, outcome.diverged, outcome.stopped, outcome.seconds, (ablation.folder / "results.h5").string()));
   if (stop.asked()) {
     say("stopped; the same command continues");
     return stop.exit_code();
@@ -92,12 +93,18 @@ int ablate(const AblateArguments& arguments) {
 
 int demo(const DemoArguments& arguments) {
   say("Trains \"dog bit man\" against \"man bit dog\" under six position schemes in three kinds of transformer, 3 seeds each: 54 small trainings.");
-  const AblateArguments ablation{.action = "run", .experiment = "experiments/demo/experiment.toml", .configuration = {}, .out = arguments.out, .jobs = arguments.jobs, .json = arguments.json};
+  const AblateArguments ablation{.action = "run",
+                                 .experiment = "experiments/demo/experiment.toml",
+                                 .configuration = {},
+                                 .out = arguments.out,
+                                 .jobs = arguments.jobs,
+                                 .json = arguments.json};
   return run(ablation, [&] {
     if (arguments.json) return;
-    std::cout << "\nLook at \"answered alike\": 1 means that both orders got the same answer, so the model is blind to order: without position, an encoder (also inside a seq2seq).\n"
-                 "Symmetric ALiBi is as blind, since these pairs are mirror images; a causal decoder of two layers is not blind even without position, for a later word sees more.\n"
-                 "Next: sextant ablate run experiments/word-order/experiment.toml    (Korean, front tokens, one layer against two; the README beside it explains)\n";
+    std::cout
+        << "\nLook at \"answered alike\": 1 means that both orders got the same answer, so the model is blind to order: without position, an encoder (also inside a seq2seq).\n"
+           "Symmetric ALiBi is as blind, since these pairs are mirror images; a causal decoder of two layers is not blind even without position, for a later word sees more.\n"
+           "Next: sextant ablate run experiments/word-order/experiment.toml    (Korean, front tokens, one layer against two; the README beside it explains)\n";
   });
 }
 

@@ -1,8 +1,8 @@
 #include "sextant/cli/common.hpp"
 
+#include <unistd.h>
 #include <csignal>
 #include <iostream>
-#include <unistd.h>
 
 #include "sextant/experiment/machine.hpp"
 #include "sextant/experiment/resources.hpp"
@@ -11,12 +11,18 @@ namespace sextant::cli {
 
 int exit_code(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::failure: return failed;
-    case ErrorKind::usage: return wrong_usage;
-    case ErrorKind::input: return wrong_input;
-    case ErrorKind::diverged: return diverged;
-    case ErrorKind::damaged: return damaged;
-    case ErrorKind::verification: return mismatch;
+    case ErrorKind::failure:
+      return failed;
+    case ErrorKind::usage:
+      return wrong_usage;
+    case ErrorKind::input:
+      return wrong_input;
+    case ErrorKind::diverged:
+      return diverged;
+    case ErrorKind::damaged:
+      return damaged;
+    case ErrorKind::verification:
+      return mismatch;
   }
   return failed;
 }

@@ -43,7 +43,8 @@ double worst_product() {
     for (Index i = 0; i < m; ++i)
       for (Index j = 0; j < n; ++j) {
         double sum = 0;
-        for (Index l = 0; l < k; ++l) sum += static_cast<double>(a[static_cast<std::size_t>(i * k + l)]) * static_cast<double>(b[static_cast<std::size_t>(l * n + j)]);
+        for (Index l = 0; l < k; ++l)
+          sum += static_cast<double>(a[static_cast<std::size_t>(i * k + l)]) * static_cast<double>(b[static_cast<std::size_t>(l * n + j)]);
         const double error = std::abs(sum - static_cast<double>(c[static_cast<std::size_t>(i * n + j)]));
         worst = std::isnan(error) ? 1 : std::max(worst, error);
       }
@@ -54,7 +55,11 @@ double worst_product() {
 void check_data(Findings& findings) {
   const std::filesystem::path data = shipped_folder("data");
   for (const CheckedFile& file : check_sums(data))
-    findings.add(file.state == SumState::ok, "data " + file.name + (file.state == SumState::ok ? ": sha256 as recorded" : file.state == SumState::missing ? " is missing" : " was changed"),
+    findings.add(file.state == SumState::ok,
+                 "data " + file.name +
+                     (file.state == SumState::ok        ? ": sha256 as recorded"
+                      : file.state == SumState::missing ? " is missing"
+                                                        : " was changed"),
                  "restore it from the sources");
 }
 
@@ -67,14 +72,21 @@ int doctor(const DoctorArguments& arguments) {
   const MemoryGrant memory = read_memory();
   findings.add(true, fmt::format("processor: {}{}{}{}", cpu.model, cpu.avx2 ? ", AVX2" : "", cpu.avx512f ? ", AVX-512" : "", cpu.avx512_bf16 ? ", bf16" : ""));
   findings.add(true, fmt::format("vectors: {} {} at a time ({})", vector::width(), sizeof(Real) == 4 ? "floats" : "doubles", vector::instruction_set()));
-  findings.add(cores.granted >= 1, fmt::format("cores: {} granted of {}{}", cores.granted, std::thread::hardware_concurrency(), cores.quota ? fmt::format(" (quota {:.1f})", *cores.quota) : ""));
-  findings.add(memory.available > (Index{256} << 20), fmt::format("memory: {:.1f} GB granted, {:.1f} GB available", static_cast<double>(memory.granted) / 1e9, static_cast<double>(memory.available) / 1e9),
-               "close other programs, or grant the container more");
-  findings.add(blas_threads() == 1, fmt::format("OpenBLAS: kernel {}, {} thread (more come from our own loops)", blas_kernel(), blas_threads()), "link the pthread flavour of OpenBLAS");
+  findings.add(cores.granted >= 1, fmt::format("cores: {} granted of {}{}", cores.granted, std::thread::hardware_concurrency(),
+                                               cores.quota ? fmt::format(" (quota {:.1f})", *cores.quota) : ""));
+  findings.add(
+      memory.available > (Index{256} << 20),
+      fmt::format("memory: {:.1f} GB granted, {:.1f} GB available", static_cast<double>(memory.granted) / 1e9, static_cast<double>(memory.available) / 1e9),
+      "close other programs, or grant the container more");
+  findings.add(blas_threads() == 1, fmt::format("OpenBLAS: kernel {}, {} thread (more come from our own loops)", blas_kernel(), blas_threads()),
+               "link the pthread flavour of OpenBLAS");
   const double error = worst_product();
   findings.add(error < 1e-4, fmt::format("products: 200 random ones within {:.0e} of plain loops", error), "try another kernel: OPENBLAS_CORETYPE=Haswell");
   const SyncCheck sync = fsync_works(arguments.out);
-  findings.add(sync.works, fmt::format("disk at {}: {}", arguments.out, sync.works ? fmt::format("written, synced and read back in {:.1f} ms", sync.milliseconds) : sync.problem), "choose a folder on a local disk with --out");
+  findings.add(
+      sync.works,
+      fmt::format("disk at {}: {}", arguments.out, sync.works ? fmt::format("written, synced and read back in {:.1f} ms", sync.milliseconds) : sync.problem),
+      "choose a folder on a local disk with --out");
   const double free = static_cast<double>(free_disk_bytes(arguments.out)) / 1e9;
   findings.add(free > 0.1, fmt::format("disk space: {:.1f} GB free", free), "make room");
   check_data(findings);

@@ -60,9 +60,16 @@ Json as_json(const std::string& what) {
   Json list = Json::array();
   if (what == "schemes")
     for (const SchemeEntry& e : scheme_table())
-      list.push_back({{"name", e.name}, {"acts", e.acts}, {"summary", e.summary}, {"paper", e.paper}, {"formula", e.formula}, {"beyond", e.beyond}, {"knobs", knobs_json(e.knobs)}});
+      list.push_back({{"name", e.name},
+                      {"acts", e.acts},
+                      {"summary", e.summary},
+                      {"paper", e.paper},
+                      {"formula", e.formula},
+                      {"beyond", e.beyond},
+                      {"knobs", knobs_json(e.knobs)}});
   else if (what == "tasks")
-    for (const TaskEntry& e : task_table()) list.push_back({{"name", e.name}, {"kinds", kinds_text(e)}, {"summary", e.summary}, {"counts", e.counts}, {"knobs", knobs_json(e.knobs)}});
+    for (const TaskEntry& e : task_table())
+      list.push_back({{"name", e.name}, {"kinds", kinds_text(e)}, {"summary", e.summary}, {"counts", e.counts}, {"knobs", knobs_json(e.knobs)}});
   else
     list = files_of(what);
   return list;

@@ -34,8 +34,9 @@ struct Program {
   Program() {
     app.require_subcommand(1);
     app.set_version_flag("--version", "sextant 0.1.0");
-    app.footer("Results go to stdout, all else to stderr. Exit codes: 0 well, 1 failed, 2 usage or configuration, 3 input data, 4 diverged,\n"
-               "5 an ablation with failed runs, 6 damaged file, 7 verification failed, 75 and 130 stopped by SIGTERM and SIGINT after a checkpoint.");
+    app.footer(
+        "Results go to stdout, all else to stderr. Exit codes: 0 well, 1 failed, 2 usage or configuration, 3 input data, 4 diverged,\n"
+        "5 an ablation with failed runs, 6 damaged file, 7 verification failed, 75 and 130 stopped by SIGTERM and SIGINT after a checkpoint.");
 
     auto* verb = app.add_subcommand("demo", "a minute of training: word order under six schemes in three kinds of transformer, and the table");
     verb->add_option("--out", demo.out, "the folder of its runs")->capture_default_str();
@@ -68,8 +69,9 @@ struct Program {
 
     auto* group = app.add_subcommand("ablate", "train a grid of runs, and compare them");
     group->require_subcommand(1);
-    for (const auto& [action, help] : {std::pair{"plan", "the runs, the time and the disk they will take; writes nothing"}, std::pair{"run", "train what is not done yet, then compare"},
-                                       std::pair{"status", "what is done, and the comparison of it"}}) {
+    for (const auto& [action, help] :
+         {std::pair{"plan", "the runs, the time and the disk they will take; writes nothing"}, std::pair{"run", "train what is not done yet, then compare"},
+          std::pair{"status", "what is done, and the comparison of it"}}) {
       verb = group->add_subcommand(action, help);
       verb->add_option("experiment", ablate.experiment, "the experiment's file, with an [ablate] table")->required();
       add_configuration(verb, ablate.configuration);
@@ -82,7 +84,8 @@ struct Program {
     }
 
     verb = app.add_subcommand("list", "schemes, tasks, models and experiments");
-    verb->add_option("what", list.what, "schemes, tasks, models or experiments; without: all")->check(CLI::IsMember({"schemes", "tasks", "models", "experiments"}));
+    verb->add_option("what", list.what, "schemes, tasks, models or experiments; without: all")
+        ->check(CLI::IsMember({"schemes", "tasks", "models", "experiments"}));
     verb->add_flag("--json", list.json, "as JSON, with all knobs");
 
     verb = app.add_subcommand("verify", "compare logits, loss and gradients with fixtures of an independent program");
@@ -94,7 +97,8 @@ struct Program {
 
     group = app.add_subcommand("config", "look at a configuration without training");
     group->require_subcommand(1);
-    for (const auto& [action, help] : {std::pair{"show", "every value with its origin, as TOML"}, std::pair{"check", "whether it can be trained, all runs of an ablation included"}}) {
+    for (const auto& [action, help] :
+         {std::pair{"show", "every value with its origin, as TOML"}, std::pair{"check", "whether it can be trained, all runs of an ablation included"}}) {
       verb = group->add_subcommand(action, help);
       verb->add_option("files", config.configuration.files, "files of settings");
       add_configuration(verb, config.configuration);

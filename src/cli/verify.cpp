@@ -14,7 +14,8 @@ namespace {
 int verify_here(const std::string& file) {
   try {
     const Parity p = sextant::verify(file);
-    std::cout << fmt::format("{}  {}  logits {:.1e}  loss {:.1e}  gradients {:.1e}  (worst: {}; tolerance {:.0e})\n", p.passed() ? "PASS" : "FAIL", file, p.logits, p.loss, p.gradients, p.worst, p.tolerance);
+    std::cout << fmt::format("{}  {}  logits {:.1e}  loss {:.1e}  gradients {:.1e}  (worst: {}; tolerance {:.0e})\n", p.passed() ? "PASS" : "FAIL", file,
+                             p.logits, p.loss, p.gradients, p.worst, p.tolerance);
     return p.passed() ? well : mismatch;
   } catch (const Error& error) {
     const bool lacking = error.kind() == ErrorKind::usage;

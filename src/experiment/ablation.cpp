@@ -21,13 +21,24 @@ namespace {
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 std::string label_of(const RunRecord& r) {
-  return fmt::format("{}{}{} {} {}{}, seed {}", r.kind, r.variant.empty() ? "" : " " + r.variant, r.front_token ? " front token" : "", r.scheme, r.layers, r.layers == 1 ? " layer" : " layers", r.seed);
+  return fmt::format("{}{}{} {} {}{}, seed {}", r.kind, r.variant.empty() ? "" : " " + r.variant, r.front_token ? " front token" : "", r.scheme, r.layers,
+                     r.layers == 1 ? " layer" : " layers", r.seed);
 }
 
 /// The command that trains one planned run in a child.
 Command train_command(const PlannedRun& run) {
   Command command;
-  command.arguments = {own_image, "train", "--config", (run.folder / "config.toml").string(), "--out", run.folder.string(), "--threads", "1", "--quiet", "--parent", std::to_string(getpid())};
+  command.arguments = {own_image,
+                       "train",
+                       "--config",
+                       (run.folder / "config.toml").string(),
+                       "--out",
+                       run.folder.string(),
+                       "--threads",
+                       "1",
+                       "--quiet",
+                       "--parent",
+                       std::to_string(getpid())};
   command.environment = {{"OPENBLAS_NUM_THREADS", "1"}};
   command.output.to = Sink::To::discard;
   command.errors.to = Sink::To::memory;
@@ -50,7 +61,8 @@ std::string last_line(const std::string& text) {
 
 }  // namespace
 
-Ablation plan_ablation(const std::filesystem::path& experiment, const std::filesystem::path& folder, const std::vector<Layer>& base, const std::vector<Layer>& over) {
+Ablation plan_ablation(const std::filesystem::path& experiment, const std::filesystem::path& folder, const std::vector<Layer>& base,
+                       const std::vector<Layer>& over) {
   Ablation ablation{folder, {}};
   std::set<std::string> met;
   std::vector<Layer> below = base;
@@ -99,7 +111,8 @@ Estimate estimate(const Ablation& ablation) {
       const double once = now() - begin;  // recording, the probe's steps and one evaluation
       const double step = *std::min_element(seconds.begin(), seconds.end());
       // Three flat arrays in each of at most two checkpoints, and the small files.
-      probes[key] = {once + step * std::max(0.0, steps - static_cast<double>(assembly.train.steps)), 2 * 3 * trainer.parameters().count() * static_cast<Index>(sizeof(Real)) + 200'000};
+      probes[key] = {once + step * std::max(0.0, steps - static_cast<double>(assembly.train.steps)),
+                     2 * 3 * trainer.parameters().count() * static_cast<Index>(sizeof(Real)) + 200'000};
     }
     total.seconds += probes[key].seconds;
     total.disk_bytes += probes[key].disk;

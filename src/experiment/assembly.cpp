@@ -15,7 +15,9 @@ Assembly assemble(const RunSettings& run) {
   a.task = find_task(run.task).make(run.task_settings);
   a.train = TrainSettings::from(run.train);
   const auto& trained = run.task_settings.integers("train_length");
-  a.lengths = {.shortest = trained.front(), .longest = trained.back(), .one_per_batch = run.task_settings.text("length_per") == "batch",
+  a.lengths = {.shortest = trained.front(),
+               .longest = trained.back(),
+               .one_per_batch = run.task_settings.text("length_per") == "batch",
                .evaluated = run.task_settings.integers("eval_lengths")};
   ModelSettings model = ModelSettings::from(run.model);
   model.vocab = a.task->vocabulary().size();

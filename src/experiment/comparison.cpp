@@ -51,7 +51,9 @@ Cell cell_of(const std::vector<RunRecord>& runs, std::size_t i) {
   cell.order_accuracy = mean_of(runs, [](const RunRecord& r) { return r.evaluation.order.order_accuracy(); });
   cell.identical_share = mean_of(runs, [](const RunRecord& r) { return r.evaluation.order.identical_share(); });
   if (order.scrambled > 0)
-    cell.scrambled_identical = mean_of(runs, [](const RunRecord& r) { return static_cast<double>(r.evaluation.order.scrambled_identical) / static_cast<double>(r.evaluation.order.scrambled); });
+    cell.scrambled_identical = mean_of(runs, [](const RunRecord& r) {
+      return static_cast<double>(r.evaluation.order.scrambled_identical) / static_cast<double>(r.evaluation.order.scrambled);
+    });
   for (const RunRecord& run : runs) cell.largest_difference = std::max(cell.largest_difference, run.evaluation.order.largest_difference);
   return cell;
 }
@@ -63,7 +65,8 @@ Table table_of(const std::vector<Cell>& cells) {
   const bool paired = std::any_of(cells.begin(), cells.end(), [](const Cell& c) { return c.paired; });
   const bool scrambled = std::any_of(cells.begin(), cells.end(), [](const Cell& c) { return c.scrambled_identical >= 0; });
   const bool text = std::all_of(cells.begin(), cells.end(), [](const Cell& c) { return c.first.task == "text"; });
-  const bool lengths = std::any_of(cells.begin(), cells.end(), [](const Cell& c) { return c.first.trained_shortest != c.first.trained_longest || c.first.evaluation.lengths.size() > 1; });
+  const bool lengths = std::any_of(cells.begin(), cells.end(),
+                                   [](const Cell& c) { return c.first.trained_shortest != c.first.trained_longest || c.first.evaluation.lengths.size() > 1; });
   std::vector<Column> columns = {{"scheme", Align::left}};
   if (lengths) columns.insert(columns.end(), {{"length", Align::right}, {"region", Align::left}});
   if (!text) columns.insert(columns.end(), {{"exact match", Align::right}, {"95 % interval", Align::left}, {"n", Align::right}});
@@ -78,11 +81,14 @@ Table table_of(const std::vector<Cell>& cells) {
   std::string group;
   for (const Cell& c : cells) {
     const RunRecord& r = c.first;
-    const std::string title = fmt::format("{}{}, {}, {} layer{}{}", r.task, r.variant.empty() ? "" : " " + r.variant, r.kind, r.layers, r.layers == 1 ? "" : "s", r.front_token ? ", front token" : "");
+    const std::string title = fmt::format("{}{}, {}, {} layer{}{}", r.task, r.variant.empty() ? "" : " " + r.variant, r.kind, r.layers,
+                                          r.layers == 1 ? "" : "s", r.front_token ? ", front token" : "");
     if (title != group) table.group(group = title);
     std::vector<std::string> row = {r.scheme};
     if (lengths) row.insert(row.end(), {std::to_string(c.length.length), c.length.inside ? "in" : "out"});
-    if (!text) row.insert(row.end(), {share(c.exact_match.mean), fmt::format("{} to {}", share(c.exact_match.low), share(c.exact_match.high)), std::to_string(c.examples)});
+    if (!text)
+      row.insert(row.end(),
+                 {share(c.exact_match.mean), fmt::format("{} to {}", share(c.exact_match.low), share(c.exact_match.high)), std::to_string(c.examples)});
     row.push_back(std::to_string(c.seeds.size()) + (c.diverged > 0 ? fmt::format(" ({} diverged)", c.diverged) : ""));
     if (paired) row.insert(row.end(), {share(c.order_accuracy), share(c.identical_share), fmt::format("{:.1e}", c.largest_difference)});
     if (scrambled) row.push_back(c.scrambled_identical >= 0 ? share(c.scrambled_identical) : "");
@@ -131,9 +137,22 @@ std::string comparison_json(const std::vector<Cell>& cells) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Cell& c : cells) {
     const RunRecord& r = c.first;
-    nlohmann::ordered_json row = {{"task", r.task}, {"kind", r.kind}, {"variant", r.variant}, {"layers", r.layers}, {"front_token", r.front_token}, {"scheme", r.scheme}, {"seeds", c.seeds.size()},
-                                  {"diverged", c.diverged}, {"length", c.length.length}, {"region", c.length.inside ? "in" : "out"}, {"exact_match", c.exact_match.mean},
-                                  {"exact_match_low", c.exact_match.low}, {"exact_match_high", c.exact_match.high}, {"examples", c.examples}, {"token_accuracy", c.token_accuracy}, {"loss", c.loss}};
+    nlohmann::ordered_json row = {{"task", r.task},
+                                  {"kind", r.kind},
+                                  {"variant", r.variant},
+                                  {"layers", r.layers},
+                                  {"front_token", r.front_token},
+                                  {"scheme", r.scheme},
+                                  {"seeds", c.seeds.size()},
+                                  {"diverged", c.diverged},
+                                  {"length", c.length.length},
+                                  {"region", c.length.inside ? "in" : "out"},
+                                  {"exact_match", c.exact_match.mean},
+                                  {"exact_match_low", c.exact_match.low},
+                                  {"exact_match_high", c.exact_match.high},
+                                  {"examples", c.examples},
+                                  {"token_accuracy", c.token_accuracy},
+                                  {"loss", c.loss}};
     if (r.task == "text") row["bits_per_token"] = c.loss / std::numbers::ln2;
     if (c.paired) {
       row["order_accuracy"] = c.order_accuracy;

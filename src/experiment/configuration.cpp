@@ -163,8 +163,9 @@ void Resolver::resolve_positions() {
 
 void Resolver::check_stack_exists(const std::string& name, bool exists) const {
   for (const auto& [key, given] : given_)
-    require(exists || !key.starts_with(name + ".position."), "{} has no effect: a model of the kind \"{}\" has no {}; use [position], or set model.kind = \"seq2seq\"",
-            given.entry.place(), run.model.text("kind"), name);
+    require(exists || !key.starts_with(name + ".position."),
+            "{} has no effect: a model of the kind \"{}\" has no {}; use [position], or set model.kind = \"seq2seq\"", given.entry.place(),
+            run.model.text("kind"), name);
 }
 
 /// A knob in [position] has to reach one stack at least, a knob in a stack's section that stack.
@@ -218,14 +219,15 @@ void Resolver::check_effect_of_task_keys(const TaskEntry& entry) const {
     for (const TaskEntry& other : task_table())
       if (has_knob(other.knobs, name)) owners.push_back(other.name);
     require(has_knob(knobs, name), "{} has no effect in the task \"{}\"; it belongs to {}", given.entry.place(), entry.name, enumeration(owners));
-    require(!entry.fixed_length || has_knob(entry.knobs, name), "{} has no effect: the task \"{}\" has one length only; remove it", given.entry.place(), entry.name);
+    require(!entry.fixed_length || has_knob(entry.knobs, name), "{} has no effect: the task \"{}\" has one length only; remove it", given.entry.place(),
+            entry.name);
   }
 }
 
 void Resolver::check_lengths() const {
   const std::vector<std::int64_t>& trained = run.task_settings.integers("train_length");
-  require(trained.size() == 2 && trained[0] <= trained[1], "{}: {} is not a range; write train_length = [shortest, longest], for instance [1, 20]", place({"task.train_length"}),
-          toml_text(trained));
+  require(trained.size() == 2 && trained[0] <= trained[1], "{}: {} is not a range; write train_length = [shortest, longest], for instance [1, 20]",
+          place({"task.train_length"}), toml_text(trained));
   std::vector<std::int64_t> evaluated = run.task_settings.integers("eval_lengths");
   require(!evaluated.empty(), "{}: there is no length; write eval_lengths = [20, 40], for instance", place({"task.eval_lengths"}));
   std::sort(evaluated.begin(), evaluated.end());

@@ -27,10 +27,9 @@ struct Line {
 bool is_hexadecimal(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
 Line parse_line(const std::string& line, const std::string& place) {
-  const bool formed = line.size() > digits + 2 && std::all_of(line.begin(), line.begin() + digits, is_hexadecimal) &&
-                      line[digits] == ' ' && (line[digits + 1] == ' ' || line[digits + 1] == '*');
-  if (!formed)
-    fail(ErrorKind::damaged, "{}: expected 64 digits 0-9a-f, two blanks and a file name; write it by sha256sum", place);
+  const bool formed = line.size() > digits + 2 && std::all_of(line.begin(), line.begin() + digits, is_hexadecimal) && line[digits] == ' ' &&
+                      (line[digits + 1] == ' ' || line[digits + 1] == '*');
+  if (!formed) fail(ErrorKind::damaged, "{}: expected 64 digits 0-9a-f, two blanks and a file name; write it by sha256sum", place);
   return {line.substr(0, digits), line.substr(digits + 2)};
 }
 
@@ -48,8 +47,7 @@ std::string sha256_of(std::string_view bytes) {
 std::string sha256_of_file(const std::filesystem::path& file) {
   Text text{};
   errno = 0;
-  if (!SHA256File(file.c_str(), text.data()))
-    fail(ErrorKind::input, "{}: cannot be read: {}", file.string(), std::strerror(errno));
+  if (!SHA256File(file.c_str(), text.data())) fail(ErrorKind::input, "{}: cannot be read: {}", file.string(), std::strerror(errno));
   return text.data();
 }
 
@@ -63,8 +61,7 @@ std::vector<CheckedFile> check_sums(const std::filesystem::path& folder, const s
     if (text.empty()) continue;
     const Line line = parse_line(text, fmt::format("{}:{}", path, number));
     SumState state = SumState::missing;
-    if (std::filesystem::exists(folder / line.name))
-      state = sha256_of_file(folder / line.name) == line.digest ? SumState::ok : SumState::changed;
+    if (std::filesystem::exists(folder / line.name)) state = sha256_of_file(folder / line.name) == line.digest ? SumState::ok : SumState::changed;
     files.push_back({line.name, state});
   }
   return files;

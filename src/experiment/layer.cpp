@@ -31,8 +31,7 @@ TomlNode assigned_value(std::string_view key, std::string_view text) {
 }
 
 void add(Layer& layer, Entry entry) {
-  for (const Entry& earlier : layer.entries)
-    require(earlier.key != entry.key, "{} was already given at {}; keep one", entry.place(), earlier.origin);
+  for (const Entry& earlier : layer.entries) require(earlier.key != entry.key, "{} was already given at {}; keep one", entry.place(), earlier.origin);
   layer.entries.push_back(std::move(entry));
 }
 

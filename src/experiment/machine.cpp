@@ -27,8 +27,7 @@ std::vector<fs::path> group_folders(const fs::path& root, const std::string& mou
   const fs::path top = root / "sys/fs/cgroup" / mount;
   const auto name = system_text::group(contents(root / "proc/self/cgroup").value_or(""), controller);
   std::vector<fs::path> folders;
-  for (fs::path group = fs::path(name.value_or("/")).relative_path(); !group.empty(); group = group.parent_path())
-    folders.push_back(top / group);
+  for (fs::path group = fs::path(name.value_or("/")).relative_path(); !group.empty(); group = group.parent_path()) folders.push_back(top / group);
   folders.push_back(top);
   return folders;
 }

@@ -11,11 +11,7 @@ constexpr double seconds_between_ticks = 0.05;
 class Pool {
  public:
   Pool(Index jobs, const std::vector<Command>& commands, const PoolEvents& events, const std::atomic<int>* stop)
-      : jobs_(static_cast<std::size_t>(jobs)),
-        commands_(commands),
-        events_(events),
-        stop_(stop),
-        exits_(commands.size()) {}
+      : jobs_(static_cast<std::size_t>(jobs)), commands_(commands), events_(events), stop_(stop), exits_(commands.size()) {}
 
   std::vector<Exit> run() {
     for (;;) {
@@ -71,8 +67,7 @@ class Pool {
 
 }  // namespace
 
-std::vector<Exit> run_pool(Index jobs, const std::vector<Command>& commands, const PoolEvents& events,
-                           const std::atomic<int>* stop) {
+std::vector<Exit> run_pool(Index jobs, const std::vector<Command>& commands, const PoolEvents& events, const std::atomic<int>* stop) {
   require(jobs >= 1, "jobs: {} is not allowed; give the number of runs side by side, 1 or more", jobs);
   return Pool(jobs, commands, events, stop).run();
 }

@@ -86,8 +86,7 @@ void plan_files(SpawnPlan& plan, const Command& command, const Ends& output, con
   posix_spawn_file_actions_addopen(&plan.files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   if (output.childs.number >= 0) posix_spawn_file_actions_adddup2(&plan.files, output.childs.number, STDOUT_FILENO);
   if (errors.childs.number >= 0) posix_spawn_file_actions_adddup2(&plan.files, errors.childs.number, STDERR_FILENO);
-  if (command.errors.to == Sink::To::output)
-    posix_spawn_file_actions_adddup2(&plan.files, STDOUT_FILENO, STDERR_FILENO);
+  if (command.errors.to == Sink::To::output) posix_spawn_file_actions_adddup2(&plan.files, STDOUT_FILENO, STDERR_FILENO);
   // Libraries open files without close-on-exec; a child must not hold them.
   posix_spawn_file_actions_addclosefrom_np(&plan.files, STDERR_FILENO + 1);
   if (!command.folder.empty()) posix_spawn_file_actions_addchdir_np(&plan.files, command.folder.c_str());
@@ -112,8 +111,7 @@ std::vector<std::string> environment_of(const Command& command) {
   for (char** entry = environ; entry && *entry; ++entry) {
     const std::string_view name = std::string_view(*entry).substr(0, std::string_view(*entry).find('='));
     const auto& own = command.environment;
-    if (std::none_of(own.begin(), own.end(), [&](const auto& pair) { return pair.first == name; }))
-      result.emplace_back(*entry);
+    if (std::none_of(own.begin(), own.end(), [&](const auto& pair) { return pair.first == name; })) result.emplace_back(*entry);
   }
   for (const auto& [name, value] : command.environment) result.push_back(fmt::format("{}={}", name, value));
   return result;
@@ -131,8 +129,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
 pid_t spawn(const Command& command, const SpawnPlan& plan) {
   std::vector<std::string> arguments = command.arguments, environment = environment_of(command);
   pid_t pid = -1;
-  const int error = posix_spawnp(&pid, arguments.front().c_str(), &plan.files, &plan.attributes,
-                                 pointers_to(arguments).data(), pointers_to(environment).data());
+  const int error =
+      posix_spawnp(&pid, arguments.front().c_str(), &plan.files, &plan.attributes, pointers_to(arguments).data(), pointers_to(environment).data());
   if (error != 0) fail(ErrorKind::failure, "cannot start '{}': {}", arguments.front(), std::strerror(error));
   return pid;
 }
@@ -183,8 +181,7 @@ void Child::Capture::close() {
 Child::Child(const Command& command) : own_group_(command.own_group), started_(now()) {
   if (command.arguments.empty()) fail(ErrorKind::failure, "a command without a program cannot be started");
   if (!command.folder.empty() && !std::filesystem::is_directory(command.folder))
-    fail(ErrorKind::failure, "cannot start '{}' in {}: no such folder", command.arguments.front(),
-         command.folder.string());
+    fail(ErrorKind::failure, "cannot start '{}' in {}: no such folder", command.arguments.front(), command.folder.string());
   Ends output(command.output), errors(command.errors);
   SpawnPlan plan;
   plan_files(plan, command, output, errors);
@@ -223,8 +220,7 @@ const std::optional<Exit>& Child::poll() {
   errors_.drain();
   int status = 0;
   const pid_t ended = waitpid(pid_, &status, WNOHANG);
-  if (ended < 0 && errno != EINTR)
-    fail(ErrorKind::failure, "lost sight of child process {}: {}", pid_, std::strerror(errno));
+  if (ended < 0 && errno != EINTR) fail(ErrorKind::failure, "lost sight of child process {}: {}", pid_, std::strerror(errno));
   if (ended == pid_) record(status);
   return exit_;
 }

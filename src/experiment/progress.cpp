@@ -74,8 +74,7 @@ Terminal terminal_from(bool is_terminal, Index window, const Environment& enviro
 Terminal terminal_of(std::FILE* stream) {
   winsize window{};
   const bool known = ioctl(fileno(stream), TIOCGWINSZ, &window) == 0;
-  return terminal_from(is_terminal(stream), known ? window.ws_col : 0,
-                       [](const char* name) { return std::getenv(name); });
+  return terminal_from(is_terminal(stream), known ? window.ws_col : 0, [](const char* name) { return std::getenv(name); });
 }
 
 std::string duration_text(double seconds) {
@@ -87,12 +86,9 @@ std::string duration_text(double seconds) {
   return fmt::format("{}:{:02}", m, s);
 }
 
-double Progress::steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double Progress::steady_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-Progress::Progress(std::string label, Index first, Index total, const Terminal& terminal, std::ostream& out,
-                   double seconds_between_lines, Clock clock)
+Progress::Progress(std::string label, Index first, Index total, const Terminal& terminal, std::ostream& out, double seconds_between_lines, Clock clock)
     : label_(std::move(label)),
       step_(first),
       total_(total),
@@ -165,8 +161,7 @@ std::string Progress::figures() const {
   if (loss_) text += fmt::format("  loss {:#.4g}", *loss_);
   if (recent_tokens_ > 0 && recent_seconds_ > 0) text += "  " + rate_text(recent_tokens_ / recent_seconds_);
   if (recent_steps_ > 0 && recent_seconds_ > 0 && step_ < total_)
-    text +=
-        fmt::format("  {} left", duration_text(static_cast<double>(total_ - step_) * recent_seconds_ / recent_steps_));
+    text += fmt::format("  {} left", duration_text(static_cast<double>(total_ - step_) * recent_seconds_ / recent_steps_));
   return text;
 }
 

@@ -24,21 +24,36 @@ std::string label_of(const RunSettings::Stack& stack) {
 }
 
 Json to_json(const LengthResult& r) {
-  return {{"length", r.length}, {"region", r.inside ? "in" : "out"}, {"examples", r.examples}, {"exact", r.exact}, {"tokens", r.tokens}, {"right", r.right}, {"loss", r.loss}};
+  return {{"length", r.length}, {"region", r.inside ? "in" : "out"}, {"examples", r.examples}, {"exact", r.exact}, {"tokens", r.tokens}, {"right", r.right},
+          {"loss", r.loss}};
 }
 
 Json to_json(const OrderResult& r) {
-  return {{"pairs", r.pairs}, {"both_right", r.both_right}, {"identical", r.identical}, {"scrambled", r.scrambled}, {"scrambled_identical", r.scrambled_identical},
+  return {{"pairs", r.pairs},
+          {"both_right", r.both_right},
+          {"identical", r.identical},
+          {"scrambled", r.scrambled},
+          {"scrambled_identical", r.scrambled_identical},
           {"largest_logit_difference", r.largest_difference}};
 }
 
 LengthResult length_result(const Json& j) {
-  return {.length = j.at("length"), .inside = j.at("region") == "in", .examples = j.at("examples"), .exact = j.at("exact"), .tokens = j.at("tokens"), .right = j.at("right"), .loss = j.at("loss")};
+  return {.length = j.at("length"),
+          .inside = j.at("region") == "in",
+          .examples = j.at("examples"),
+          .exact = j.at("exact"),
+          .tokens = j.at("tokens"),
+          .right = j.at("right"),
+          .loss = j.at("loss")};
 }
 
 OrderResult order_result(const Json& j) {
-  return {.pairs = j.at("pairs"), .both_right = j.at("both_right"), .identical = j.at("identical"), .scrambled = j.at("scrambled"),
-          .scrambled_identical = j.at("scrambled_identical"), .largest_difference = j.at("largest_logit_difference")};
+  return {.pairs = j.at("pairs"),
+          .both_right = j.at("both_right"),
+          .identical = j.at("identical"),
+          .scrambled = j.at("scrambled"),
+          .scrambled_identical = j.at("scrambled_identical"),
+          .largest_difference = j.at("largest_logit_difference")};
 }
 
 }  // namespace
@@ -73,10 +88,27 @@ RunRecord describe(const RunSettings& run) {
 }
 
 std::string to_json(const RunRecord& r) {
-  Json j = {{"format", "sextant-result-1"}, {"outcome", r.outcome}, {"problem", r.problem}, {"identity", r.identity}, {"settings_key", r.settings_key}, {"task", r.task},
-            {"variant", r.variant}, {"kind", r.kind}, {"scheme", r.scheme}, {"layers", r.layers}, {"front_token", r.front_token}, {"seed", r.seed}, {"steps", r.steps},
-            {"parameters", r.parameters}, {"parameters_added", r.parameters_added}, {"milliseconds_per_step", r.milliseconds_per_step}, {"seconds", r.seconds},
-            {"blas_kernel", r.blas_kernel}, {"precision", r.precision}, {"trained_length", {r.trained_shortest, r.trained_longest}}, {"lengths", Json::array()},
+  Json j = {{"format", "sextant-result-1"},
+            {"outcome", r.outcome},
+            {"problem", r.problem},
+            {"identity", r.identity},
+            {"settings_key", r.settings_key},
+            {"task", r.task},
+            {"variant", r.variant},
+            {"kind", r.kind},
+            {"scheme", r.scheme},
+            {"layers", r.layers},
+            {"front_token", r.front_token},
+            {"seed", r.seed},
+            {"steps", r.steps},
+            {"parameters", r.parameters},
+            {"parameters_added", r.parameters_added},
+            {"milliseconds_per_step", r.milliseconds_per_step},
+            {"seconds", r.seconds},
+            {"blas_kernel", r.blas_kernel},
+            {"precision", r.precision},
+            {"trained_length", {r.trained_shortest, r.trained_longest}},
+            {"lengths", Json::array()},
             {"settings", r.settings}};
   for (const LengthResult& length : r.evaluation.lengths) j["lengths"].push_back(to_json(length));
   if (r.evaluation.order.pairs > 0) j["order"] = to_json(r.evaluation.order);
@@ -87,7 +119,8 @@ RunRecord read_record(const std::filesystem::path& file) {
   const std::string text = read_input_file(file);
   try {
     const Json j = Json::parse(text);
-    if (j.at("format") != "sextant-result-1") fail(ErrorKind::damaged, "{}: the format is {}, this version reads sextant-result-1", file.string(), j.at("format").dump());
+    if (j.at("format") != "sextant-result-1")
+      fail(ErrorKind::damaged, "{}: the format is {}, this version reads sextant-result-1", file.string(), j.at("format").dump());
     RunRecord r;
     r.outcome = j.at("outcome");
     r.problem = j.at("problem");

@@ -52,7 +52,9 @@ const std::vector<TextColumn>& text_columns() {
       {"settings", [](const Row& r) { return r.run.settings_key; }},
       {"identity", [](const Row& r) { return r.run.identity; }},
       {"outcome", [](const Row& r) { return r.run.outcome; }},
-      {"region", [](const Row& r) { return std::string(r.length == nullptr ? "" : r.length->inside ? "in" : "out"); }},
+      {"region", [](const Row& r) { return std::string(r.length == nullptr ? ""
+                                                       : r.length->inside  ? "in"
+                                                                           : "out"); }},
       {"blas_kernel", [](const Row& r) { return r.run.blas_kernel; }},
       {"precision", [](const Row& r) { return r.run.precision; }},
   };

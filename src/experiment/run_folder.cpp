@@ -16,7 +16,8 @@ RunFolder::RunFolder(fs::path path, const RunSettings& run) : path_(std::move(pa
     const std::string held = identity(run_settings(path_)), wanted = identity(run);
     require(held == wanted, "{} holds another run ({}, not {}); give another --out, or remove it", path_.string(), held, wanted);
   } else {
-    require(!fs::exists(path_, ignored) || (fs::is_directory(path_, ignored) && fs::is_empty(path_, ignored)), "{} exists and is no run's folder; give another --out", path_.string());
+    require(!fs::exists(path_, ignored) || (fs::is_directory(path_, ignored) && fs::is_empty(path_, ignored)),
+            "{} exists and is no run's folder; give another --out", path_.string());
     make_folder(path_ / "checkpoints");
     write_text_durably(config, to_toml(run, Paths::absolute));
   }

@@ -56,8 +56,7 @@ Interval wilson_interval(Index successes, Index trials) {
 
 Interval summarize(std::span<const double> values, Index successes, Index trials) {
   expect(!values.empty(), "a summary of no seeds; give at least one");
-  for (const double value : values)
-    expect(value >= 0 && value <= 1, "a share must lie between 0 and 1");  // NaN fails too
+  for (const double value : values) expect(value >= 0 && value <= 1, "a share must lie between 0 and 1");  // NaN fails too
   if (std::all_of(values.begin(), values.end(), [&](double value) { return value == values.front(); })) {
     Interval interval = wilson_interval(successes, trials);
     interval.mean = values.front();

@@ -82,9 +82,7 @@ std::optional<Index> memory_limit(std::string_view text) {
   return bytes && *bytes >= 0 && *bytes < no_limit ? bytes : std::nullopt;
 }
 
-std::optional<Index> memory_stat(std::string_view text, std::string_view name) {
-  return integer(after_name(text, name, ' ').value_or(""));
-}
+std::optional<Index> memory_stat(std::string_view text, std::string_view name) { return integer(after_name(text, name, ' ').value_or("")); }
 
 std::optional<std::string> group(std::string_view cgroup, std::string_view controller) {
   while (!cgroup.empty()) {

@@ -20,8 +20,7 @@ struct Character {
 /// The first character of text that is not empty.
 Character first_character(std::string_view text) {
   utf8proc_int32_t code = 0;
-  const auto bytes = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                      static_cast<utf8proc_ssize_t>(text.size()), &code);
+  const auto bytes = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()), &code);
   if (bytes < 1) return {1, 1};
   // Vowels and finals that join the Hangul consonant before them: utf8proc counts one, terminals none.
   const bool joins = (code >= 0x1160 && code <= 0x11ff) || (code >= 0xd7b0 && code <= 0xd7ff);
@@ -40,8 +39,7 @@ std::string padded(const std::string& text, Align align, Index width) {
 }
 
 /// The cells side by side, each as wide as its column, without blanks at the end.
-std::string side_by_side(const std::vector<std::string>& cells, const std::vector<Column>& columns,
-                         const std::vector<Index>& widths) {
+std::string side_by_side(const std::vector<std::string>& cells, const std::vector<Column>& columns, const std::vector<Index>& widths) {
   std::string result;
   for (std::size_t c = 0; c < cells.size(); ++c) {
     if (c > 0) result += gap;
@@ -66,8 +64,7 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-std::string markdown_row(const std::vector<std::string>& cells, const std::vector<Column>& columns,
-                         const std::vector<Index>& widths) {
+std::string markdown_row(const std::vector<std::string>& cells, const std::vector<Column>& columns, const std::vector<Index>& widths) {
   std::string result = "|";
   for (std::size_t c = 0; c < cells.size(); ++c) result += " " + padded(cells[c], columns[c].align, widths[c]) + " |";
   return result + '\n';
@@ -117,8 +114,7 @@ Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
 }
 
 void Table::add(std::vector<std::string> cells) {
-  if (cells.size() != columns_.size())
-    fail(ErrorKind::failure, "table: a row of {} cells for {} columns", cells.size(), columns_.size());
+  if (cells.size() != columns_.size()) fail(ErrorKind::failure, "table: a row of {} cells for {} columns", cells.size(), columns_.size());
   for (std::string& cell : cells) cell = without_control(std::move(cell));
   rows_.push_back({std::move(cells), false});
 }

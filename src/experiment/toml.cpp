@@ -14,9 +14,7 @@ namespace {
 
 using Shape = TomlNode::Shape;
 
-std::string dotted(const std::string& prefix, std::string_view key) {
-  return prefix.empty() ? std::string(key) : fmt::format("{}.{}", prefix, key);
-}
+std::string dotted(const std::string& prefix, std::string_view key) { return prefix.empty() ? std::string(key) : fmt::format("{}.{}", prefix, key); }
 
 TomlNode converted(const toml::node& node, const std::string& path, const std::string& source);
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include <nlohmann/json.hpp>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/spdlog.h>
+#include <nlohmann/json.hpp>
 
 #include "sextant/base/parallel.hpp"
 #include "sextant/experiment/results_file.hpp"
@@ -44,8 +44,8 @@ class RunLog {
 /// The whole story of what is about to be trained.
 void log_start(RunLog& log, const RunSettings& run, Trainer& trainer) {
   log.say("configuration\n" + to_toml(run));
-  log.say(fmt::format("Real is {}, {} ({} lanes), OpenBLAS kernel {} with {} thread, {} threads of ours", sizeof(Real) == 4 ? "float32" : "float64", vector::instruction_set(), vector::width(),
-                      blas_kernel(), blas_threads(), threads()));
+  log.say(fmt::format("Real is {}, {} ({} lanes), OpenBLAS kernel {} with {} thread, {} threads of ours", sizeof(Real) == 4 ? "float32" : "float64",
+                      vector::instruction_set(), vector::width(), blas_kernel(), blas_threads(), threads()));
   std::string table, decayed;
   for (const Parameter& p : trainer.parameters().list()) {
     table += fmt::format("\n  {:<52} {:>16} {:>9}", p.name, p.shape.text(), p.count);
@@ -57,14 +57,21 @@ void log_start(RunLog& log, const RunSettings& run, Trainer& trainer) {
 }
 
 std::string metrics_line(const StepReport& s) {
-  return nlohmann::ordered_json{{"step", s.step}, {"loss", s.loss}, {"gradient_norm", s.gradient_norm}, {"learning_rate", s.rate}, {"tokens", s.tokens}, {"seconds", s.seconds}}.dump();
+  return nlohmann::ordered_json{{"step", s.step},          {"loss", s.loss},     {"gradient_norm", s.gradient_norm},
+                                {"learning_rate", s.rate}, {"tokens", s.tokens}, {"seconds", s.seconds}}
+      .dump();
 }
 
 std::string metrics_line(std::int64_t step, const Evaluation& evaluation) {
   nlohmann::ordered_json line = {{"step", step}, {"evaluation", nlohmann::ordered_json::array()}};
   for (const LengthResult& r : evaluation.lengths)
-    line["evaluation"].push_back({{"length", r.length}, {"region", r.inside ? "in" : "out"}, {"loss", r.loss}, {"exact_match", r.exact_match()}, {"token_accuracy", r.token_accuracy()}});
-  if (evaluation.order.pairs > 0) line["order"] = {{"order_accuracy", evaluation.order.order_accuracy()}, {"identical_share", evaluation.order.identical_share()}};
+    line["evaluation"].push_back({{"length", r.length},
+                                  {"region", r.inside ? "in" : "out"},
+                                  {"loss", r.loss},
+                                  {"exact_match", r.exact_match()},
+                                  {"token_accuracy", r.token_accuracy()}});
+  if (evaluation.order.pairs > 0)
+    line["order"] = {{"order_accuracy", evaluation.order.order_accuracy()}, {"identical_share", evaluation.order.identical_share()}};
   return line.dump();
 }
 
@@ -80,7 +87,8 @@ void resume(const fs::path& folder, Trainer& trainer, const std::function<void(c
   const LatestCheckpoint latest = latest_checkpoint(folder);
   for (const std::string& refused : latest.refused) tell("passed over a damaged checkpoint: " + refused);
   if (!latest.path) {
-    if (!latest.refused.empty()) fail(ErrorKind::damaged, "{} has no checkpoint that can be read, though it has had some; look at them, or remove them to train anew", folder.string());
+    if (!latest.refused.empty())
+      fail(ErrorKind::damaged, "{} has no checkpoint that can be read, though it has had some; look at them, or remove them to train anew", folder.string());
     return;
   }
   const Checkpoint checkpoint = load_checkpoint(*latest.path, trainer.parameters(), trainer.optimizer().first_moment(), trainer.optimizer().second_moment());
@@ -92,8 +100,13 @@ void resume(const fs::path& folder, Trainer& trainer, const std::function<void(c
 class TrainRun {
  public:
   TrainRun(const fs::path& folder, const RunSettings& run, const RunEvents& events)
-      : run_(run), events_(events), record_(describe(run)), assembly_(assemble(run)), trainer_(*assembly_.model, *assembly_.task, assembly_.train, assembly_.lengths),
-        folder_(folder, run), log_(folder / "run.log") {}
+      : run_(run),
+        events_(events),
+        record_(describe(run)),
+        assembly_(assemble(run)),
+        trainer_(*assembly_.model, *assembly_.task, assembly_.train, assembly_.lengths),
+        folder_(folder, run),
+        log_(folder / "run.log") {}
 
   RunOutcome train(const std::atomic<bool>& stop) {
     for (const std::string& remark : assembly_.task->remarks()) tell(remark);
@@ -145,9 +158,16 @@ class TrainRun {
   }
 
   void checkpoint(std::int64_t step) {
-    const Checkpoint state{.step = static_cast<std::uint64_t>(step), .batches = static_cast<std::uint64_t>(step * assembly_.train.accumulate), .configuration = folder_.configuration(),
-                           .identity = record_.identity, .beta1 = assembly_.train.beta1, .beta2 = assembly_.train.beta2, .epsilon = assembly_.train.epsilon, .numbers = {}};
-    save_checkpoint(checkpoint_path(folder_.path(), state.step), state, trainer_.parameters(), trainer_.optimizer().first_moment(), trainer_.optimizer().second_moment());
+    const Checkpoint state{.step = static_cast<std::uint64_t>(step),
+                           .batches = static_cast<std::uint64_t>(step * assembly_.train.accumulate),
+                           .configuration = folder_.configuration(),
+                           .identity = record_.identity,
+                           .beta1 = assembly_.train.beta1,
+                           .beta2 = assembly_.train.beta2,
+                           .epsilon = assembly_.train.epsilon,
+                           .numbers = {}};
+    save_checkpoint(checkpoint_path(folder_.path(), state.step), state, trainer_.parameters(), trainer_.optimizer().first_moment(),
+                    trainer_.optimizer().second_moment());
     prune_checkpoints(folder_.path());
   }
 
@@ -169,7 +189,7 @@ class TrainRun {
   const RunEvents& events_;
   RunRecord record_;
   Assembly assembly_;
-  Trainer trainer_;   // what cannot work fails here, before the folder is touched
+  Trainer trainer_;  // what cannot work fails here, before the folder is touched
   RunFolder folder_;
   RunLog log_;
   std::vector<double> step_seconds_;

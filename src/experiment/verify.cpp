@@ -23,7 +23,8 @@ void load_parameters(const Fixture& fixture, ParameterStore& store, const std::s
     fail(ErrorKind::damaged, "{} holds {} parameters, its model has {}", source, fixture.parameter_count(), store.list().size());
   for (const Parameter& parameter : store.list()) {
     const NamedTensor tensor = fixture.parameter(parameter.name);
-    if (!(tensor.shape == parameter.shape)) fail(ErrorKind::damaged, "{}: {} has the shape {}, its model has {}", source, parameter.name, tensor.shape.text(), parameter.shape.text());
+    if (!(tensor.shape == parameter.shape))
+      fail(ErrorKind::damaged, "{}: {} has the shape {}, its model has {}", source, parameter.name, tensor.shape.text(), parameter.shape.text());
     std::transform(tensor.values.begin(), tensor.values.end(), store.value(store.find(parameter.name)).begin(), [](double x) { return static_cast<Real>(x); });
   }
 }
@@ -60,7 +61,8 @@ Parity verify(const std::filesystem::path& path) {
   feed(program, r.main, fixture.stream);
   if (r.source.tokens) feed(program, r.source, fixture.source);
   std::copy(fixture.targets.begin(), fixture.targets.end(), program.input(r.targets).begin());
-  program.input(r.divisor)[0] = static_cast<Real>(std::count_if(fixture.targets.begin(), fixture.targets.end(), [](std::int32_t t) { return t != ignored_target; }));
+  program.input(r.divisor)[0] =
+      static_cast<Real>(std::count_if(fixture.targets.begin(), fixture.targets.end(), [](std::int32_t t) { return t != ignored_target; }));
 
   Parity parity;
   parity.tolerance = sizeof(Real) == sizeof(double) ? 1e-9 : 1e-5;

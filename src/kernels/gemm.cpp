@@ -31,8 +31,8 @@ void blas_gemm(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real
 #else
   constexpr auto product = cblas_sgemm;
 #endif
-  product(CblasRowMajor, transpose(a.transposed), transpose(b.transposed), narrow(m), narrow(n), narrow(k), alpha, a.data,
-          narrow(std::max<Index>(1, a.stride)), b.data, narrow(std::max<Index>(1, b.stride)), beta, c, narrow(c_stride));
+  product(CblasRowMajor, transpose(a.transposed), transpose(b.transposed), narrow(m), narrow(n), narrow(k), alpha, a.data, narrow(std::max<Index>(1, a.stride)),
+          b.data, narrow(std::max<Index>(1, b.stride)), beta, c, narrow(c_stride));
 }
 
 /// beta * c, the product of nothing.
@@ -66,8 +66,8 @@ void gemm_batch(const Batch& batch, Index m, Index n, Index k, Real alpha, Opera
     for (Index index = begin; index < end; ++index) {
       const Index i = index / batch.inner, j = index % batch.inner;
       const auto start = [&](const BatchStride& stride) { return i * stride.outer + j * stride.inner; };
-      product(m, n, k, alpha, {a.data + start(batch.a), a.stride, a.transposed}, {b.data + start(batch.b), b.stride, b.transposed}, beta,
-              c + start(batch.c), c_stride);
+      product(m, n, k, alpha, {a.data + start(batch.a), a.stride, a.transposed}, {b.data + start(batch.b), b.stride, b.transposed}, beta, c + start(batch.c),
+              c_stride);
     }
   });
 }

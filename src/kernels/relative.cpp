@@ -44,8 +44,8 @@ void scatter(const Extents& e, const Real* pairs, const std::int32_t* index, row
 
 void rotate(const RotationExtents& e, PairLayout layout, const Real* x, const Real* cosine, const Real* sine, bool back, rows::Sink y) {
   const Index planes = e.rotated / 2;
-  const Index next_plane = layout == PairLayout::half ? 1 : 2;   // from one plane's first channel to the next plane's
-  const Index partner = layout == PairLayout::half ? planes : 1; // from a plane's first channel to its second
+  const Index next_plane = layout == PairLayout::half ? 1 : 2;    // from one plane's first channel to the next plane's
+  const Index partner = layout == PairLayout::half ? planes : 1;  // from a plane's first channel to its second
   const auto put = [&](Real& to, Real value) { to = y.add ? to + value : value; };
   parallel_for(e.batch * e.heads * e.length, grain_for(4 * e.width), [&](Index begin, Index end) {
     for (Index row = begin; row < end; ++row) {

@@ -99,8 +99,8 @@ void clear_unless_added(Sink sink, Index n) {
 
 }  // namespace
 
-void layer_norm_gradient(const Real* x, const Real* weight, const Real* mean, const Real* inverse, const Real* dy, Sink dx, Sink dweight,
-                         Sink dbias, Index rows, Index n) {
+void layer_norm_gradient(const Real* x, const Real* weight, const Real* mean, const Real* inverse, const Real* dy, Sink dx, Sink dweight, Sink dbias,
+                         Index rows, Index n) {
   if (dx)
     parallel_for(rows, grain_for(12 * n), [&](Index begin, Index end) {
       for (Index row = begin; row < end; ++row)
@@ -117,8 +117,7 @@ void layer_norm_gradient(const Real* x, const Real* weight, const Real* mean, co
 void rms_norm_gradient(const Real* x, const Real* weight, const Real* inverse, const Real* dy, Sink dx, Sink dweight, Index rows, Index n) {
   if (dx)
     parallel_for(rows, grain_for(12 * n), [&](Index begin, Index end) {
-      for (Index row = begin; row < end; ++row)
-        norm_row_gradient(x + row * n, weight, 0, inverse[row], false, dy + row * n, dx.data + row * n, dx.add, n);
+      for (Index row = begin; row < end; ++row) norm_row_gradient(x + row * n, weight, 0, inverse[row], false, dy + row * n, dx.data + row * n, dx.add, n);
     });
   clear_unless_added(dweight, n);
   if (dweight)

@@ -132,9 +132,8 @@ void gelu_tanh(const Real* x, Real* y, Index n) {
 }
 
 void gelu_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index n) {
-  map_gradient(x, dy, dx, add, n, [](const Pack& p) {
-    return half * (Pack(Real{1}) + xsimd::erf(p * inverse_root_2)) + p * inverse_root_2_pi * xsimd::exp(-half * p * p);
-  });
+  map_gradient(x, dy, dx, add, n,
+               [](const Pack& p) { return half * (Pack(Real{1}) + xsimd::erf(p * inverse_root_2)) + p * inverse_root_2_pi * xsimd::exp(-half * p * p); });
 }
 
 void gelu_tanh_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index n) {

@@ -11,8 +11,8 @@ Tensor attention(Tape& tape, Scheme& position, Tensor x, Tensor memory, const Pl
   const auto heads_of = [&](std::string_view name, Tensor from) { return split_heads(tape, linear_layer(tape, name, from, width), settings.heads); };
 
   Attending a;
-  a.raw_query = heads_of("query", x);     // [B, H, Tq, d]
-  a.raw_key = heads_of("key", memory);    // [B, H, Tk, d]
+  a.raw_query = heads_of("query", x);   // [B, H, Tq, d]
+  a.raw_key = heads_of("key", memory);  // [B, H, Tk, d]
   a.value = heads_of("value", memory);
   a.hidden = x;
   a.places = places;
@@ -24,9 +24,9 @@ Tensor attention(Tape& tape, Scheme& position, Tensor x, Tensor memory, const Pl
     return call();
   };
   std::tie(a.query, a.key) = hook([&] { return position.transform(tape, a.raw_query, a.raw_key); });
-  const Tensor scores = hook([&] { return position.score(tape, a); });                                // [B, H, Tq, Tk]
+  const Tensor scores = hook([&] { return position.score(tape, a); });  // [B, H, Tq, Tk]
   const Tensor weights = dropout(tape, softmax(tape, scores, visible), settings.dropout, "weights");
-  const Tensor mixed = hook([&] { return position.mix(tape, a, weights, a.value); });                 // [B, H, Tq, d]
+  const Tensor mixed = hook([&] { return position.mix(tape, a, weights, a.value); });  // [B, H, Tq, d]
   return linear_layer(tape, "output", merge_heads(tape, mixed), width, settings.damping);
 }
 

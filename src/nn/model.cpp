@@ -53,7 +53,8 @@ Site Transformer::site(std::string_view stack, bool causal, Index trained) const
 void Transformer::check_length(Index length, Index source_length, std::string_view what) const {
   const auto check = [&](std::string_view stack, const StackPosition& position, Index tokens) {
     const double largest = position.numbering.largest(tokens), known = position.entry->positions(position.settings);
-    require(largest < known, "{}: sequences of {} tokens need position {} in the {}, but scheme \"{}\" knows {} positions (0 to {}); raise its maximum or shorten the length",
+    require(largest < known,
+            "{}: sequences of {} tokens need position {} in the {}, but scheme \"{}\" knows {} positions (0 to {}); raise its maximum or shorten the length",
             what, tokens, largest, stack, position.entry->name, known, known - 1);
   };
   if (model_.kind == Kind::encoder) check("encoder", position_.encoder, length);

@@ -43,8 +43,7 @@ struct Activation final : Op {
   void backward(const Run& run) const override {
     const Real *x = run.real(0), *dy = run.gradient();
     const rows::Sink dx = run.sink(0);
-    parallel_for(run.output_shape().count(), chunk,
-                 [&](Index begin, Index end) { gradient(x + begin, dy + begin, dx.data + begin, dx.add, end - begin); });
+    parallel_for(run.output_shape().count(), chunk, [&](Index begin, Index end) { gradient(x + begin, dy + begin, dx.data + begin, dx.add, end - begin); });
   }
 
   static constexpr Index chunk = 4096;
@@ -64,9 +63,18 @@ namespace op_families {
 
 OpExamples activation() {
   return {
-      {"relu", [](Tape& tape, ExampleDraw& draw) { return relu(tape, draw.away_from_zero(tape, {draw.extent(), draw.extent()})); }},
-      {"gelu", [](Tape& tape, ExampleDraw& draw) { return gelu(tape, draw.tensor(tape, {draw.extent(), draw.extent()})); }},
-      {"gelu_tanh", [](Tape& tape, ExampleDraw& draw) { return gelu_tanh(tape, draw.tensor(tape, {draw.extent(), draw.extent()})); }},
+      {"relu",
+       [](Tape& tape, ExampleDraw& draw) {
+         return relu(tape, draw.away_from_zero(tape, {draw.extent(), draw.extent()}));
+       }},
+      {"gelu",
+       [](Tape& tape, ExampleDraw& draw) {
+         return gelu(tape, draw.tensor(tape, {draw.extent(), draw.extent()}));
+       }},
+      {"gelu_tanh",
+       [](Tape& tape, ExampleDraw& draw) {
+         return gelu_tanh(tape, draw.tensor(tape, {draw.extent(), draw.extent()}));
+       }},
   };
 }
 

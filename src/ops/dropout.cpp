@@ -50,9 +50,7 @@ Tensor dropout(Tape& tape, Tensor x, double probability, std::string_view name) 
 namespace op_families {
 
 OpExamples dropout() {
-  return {{"dropout", [](Tape& tape, ExampleDraw& draw) {
-             return sextant::dropout(tape, draw.tensor(tape, {draw.extent(), draw.extent()}), 0.4, "example");
-           }}};
+  return {{"dropout", [](Tape& tape, ExampleDraw& draw) { return sextant::dropout(tape, draw.tensor(tape, {draw.extent(), draw.extent()}), 0.4, "example"); }}};
 }
 
 }  // namespace op_families

@@ -93,9 +93,8 @@ struct Binary final : Op {
       });
       return;
     }
-    parallel_for(walk.rows(), grain_for(walk.row()), [&](Index begin, Index end) {
-      walk.each(begin, end, [&](Index i, Index ia, Index ib) { y[i] = Function::value(a[ia], b[ib]); });
-    });
+    parallel_for(walk.rows(), grain_for(walk.row()),
+                 [&](Index begin, Index end) { walk.each(begin, end, [&](Index i, Index ia, Index ib) { y[i] = Function::value(a[ia], b[ib]); }); });
   }
 
   void backward(const Run& run) const override {
@@ -233,7 +232,10 @@ OpExamples elementwise() {
       {"add", [](Tape& tape, ExampleDraw& draw) { return binary_example(tape, draw, add); }},
       {"subtract", [](Tape& tape, ExampleDraw& draw) { return binary_example(tape, draw, subtract); }},
       {"multiply", [](Tape& tape, ExampleDraw& draw) { return binary_example(tape, draw, multiply); }},
-      {"scale", [](Tape& tape, ExampleDraw& draw) { return scale(tape, draw.tensor(tape, {draw.extent(), draw.extent()}), -1.7); }},
+      {"scale",
+       [](Tape& tape, ExampleDraw& draw) {
+         return scale(tape, draw.tensor(tape, {draw.extent(), draw.extent()}), -1.7);
+       }},
   };
 }
 

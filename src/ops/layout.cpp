@@ -71,8 +71,14 @@ OpExamples layout() {
          const Index heads = draw.positive_extent();
          return split_heads(tape, draw.tensor(tape, {draw.extent(), draw.extent(), heads * draw.extent()}), heads);
        }},
-      {"merge_heads", [](Tape& tape, ExampleDraw& draw) { return merge_heads(tape, draw.tensor(tape, {draw.extent(), draw.extent(), draw.extent(), draw.extent()})); }},
-      {"transpose", [](Tape& tape, ExampleDraw& draw) { return transpose(tape, draw.tensor(tape, {draw.extent(), draw.extent(), draw.extent()})); }},
+      {"merge_heads",
+       [](Tape& tape, ExampleDraw& draw) {
+         return merge_heads(tape, draw.tensor(tape, {draw.extent(), draw.extent(), draw.extent(), draw.extent()}));
+       }},
+      {"transpose",
+       [](Tape& tape, ExampleDraw& draw) {
+         return transpose(tape, draw.tensor(tape, {draw.extent(), draw.extent(), draw.extent()}));
+       }},
   };
 }
 

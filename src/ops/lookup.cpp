@@ -20,8 +20,7 @@ struct Embedding final : Op {
     const Real* table = run.real(0);
     const std::int32_t* ids = run.indices(1);
     Real* y = run.output();
-    for (Index i = 0; i < count; ++i)
-      require(ids[i] >= 0 && ids[i] < rows, "id {} at place {} is outside the table of {} rows", ids[i], i, rows);
+    for (Index i = 0; i < count; ++i) require(ids[i] >= 0 && ids[i] < rows, "id {} at place {} is outside the table of {} rows", ids[i], i, rows);
     parallel_for(count, grain_for(width), [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i)
         for (Index c = 0; c < width; ++c) y[i * width + c] = factor * table[ids[i] * width + c];

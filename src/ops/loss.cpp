@@ -88,7 +88,8 @@ struct CrossEntropyOp final : Op {
 CrossEntropy cross_entropy(Tape& tape, Tensor logits, Indices targets, Tensor weights, Tensor divisor) {
   const Shape s = tape.shape(logits);
   require(s.rank() == 2 && tape.shape(targets) == Shape{s[0]}, "cross_entropy: targets {} do not fit logits {}", tape.shape(targets).text(), s.text());
-  require(!weights || tape.shape(weights) == Shape{s[0]}, "cross_entropy: weights {} do not fit logits {}", weights ? tape.shape(weights).text() : "", s.text());
+  require(!weights || tape.shape(weights) == Shape{s[0]}, "cross_entropy: weights {} do not fit logits {}", weights ? tape.shape(weights).text() : "",
+          s.text());
   require(tape.shape(divisor) == Shape{1}, "cross_entropy: the divisor is [1], not {}", tape.shape(divisor).text());
   std::vector<AnyHandle> inputs = {logits, targets, divisor};
   if (weights) inputs.emplace_back(weights);

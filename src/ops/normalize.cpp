@@ -39,8 +39,8 @@ struct RmsNorm final : Op {
 };
 
 void check_width(Tape& tape, std::string_view op, Tensor x, Tensor weight) {
-  require(tape.shape(x).rank() >= 1 && tape.shape(weight) == Shape{tape.shape(x)[-1]}, "{}: weight {} does not fit input {}", op,
-          tape.shape(weight).text(), tape.shape(x).text());
+  require(tape.shape(x).rank() >= 1 && tape.shape(weight) == Shape{tape.shape(x)[-1]}, "{}: weight {} does not fit input {}", op, tape.shape(weight).text(),
+          tape.shape(x).text());
 }
 
 Tape::Output statistic(Index rows) { return {Element::real, Shape{rows}, true}; }

@@ -51,7 +51,8 @@ Tensor gather_relative(Tape& tape, Tensor slots, Indices index) {
   require(s.rank() == 4 && p.rank() == 3 && (s[2] == 1 || s[2] == p[1]) && (s[0] == p[0] || s[0] == 1 || p[0] == 1),
           "gather_relative: slots {} do not fit index {}", s.text(), p.text());
   const Index batch = s[0] == 1 ? p[0] : s[0];
-  const relative::Extents extents{.batch = batch, .heads = s[1], .queries = p[1], .keys = p[2], .slots = s[3], .slot_batch = s[0], .slot_queries = s[2], .index_batch = p[0]};
+  const relative::Extents extents{
+      .batch = batch, .heads = s[1], .queries = p[1], .keys = p[2], .slots = s[3], .slot_batch = s[0], .slot_queries = s[2], .index_batch = p[0]};
   return tape.record(std::make_unique<GatherRelative>(extents), {slots, index}, Shape{batch, s[1], p[1], p[2]});
 }
 
@@ -59,7 +60,8 @@ Tensor scatter_relative(Tape& tape, Tensor pairs, Indices index, Index slots) {
   const Shape s = tape.shape(pairs), p = tape.shape(index);
   require(s.rank() == 4 && p.rank() == 3 && s[2] == p[1] && s[3] == p[2] && (p[0] == s[0] || p[0] == 1), "scatter_relative: pairs {} do not fit index {}",
           s.text(), p.text());
-  const relative::Extents extents{.batch = s[0], .heads = s[1], .queries = s[2], .keys = s[3], .slots = slots, .slot_batch = s[0], .slot_queries = s[2], .index_batch = p[0]};
+  const relative::Extents extents{
+      .batch = s[0], .heads = s[1], .queries = s[2], .keys = s[3], .slots = slots, .slot_batch = s[0], .slot_queries = s[2], .index_batch = p[0]};
   return tape.record(std::make_unique<ScatterRelative>(extents), {pairs, index}, Shape{s[0], s[1], s[2], slots});
 }
 

@@ -17,9 +17,7 @@ struct Rotate final : Op {
   std::string_view name() const override { return "rotate"; }
   Reads backward_reads() const override { return Reads::none().input(1).input(2); }
 
-  void forward(const Run& run) const override {
-    relative::rotate(extents, pairs, run.real(0), run.real(1), run.real(2), false, {run.output(), false});
-  }
+  void forward(const Run& run) const override { relative::rotate(extents, pairs, run.real(0), run.real(1), run.real(2), false, {run.output(), false}); }
   void backward(const Run& run) const override {
     if (const rows::Sink dx = run.sink(0)) relative::rotate(extents, pairs, run.gradient(), run.real(1), run.real(2), true, dx);
   }

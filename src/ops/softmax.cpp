@@ -25,8 +25,7 @@ struct Softmax final : Op {
     parallel_for(s.rows(), grain_for(8 * keys), [&](Index begin, Index end) {
       for (Index row = begin; row < end; ++row) {
         const Index b = row / (heads * queries);
-        rows::softmax_row(scores + row * keys, mask == nullptr ? nullptr : mask + b * keys, seen(row % queries, queries, keys),
-                          weights + row * keys, keys);
+        rows::softmax_row(scores + row * keys, mask == nullptr ? nullptr : mask + b * keys, seen(row % queries, queries, keys), weights + row * keys, keys);
       }
     });
   }
@@ -37,8 +36,7 @@ struct Softmax final : Op {
     const Real *weights = run.saved(0), *dy = run.gradient();
     const rows::Sink ds = run.sink(0);
     parallel_for(s.rows(), grain_for(4 * keys), [&](Index begin, Index end) {
-      for (Index row = begin; row < end; ++row)
-        rows::softmax_row_gradient(weights + row * keys, dy + row * keys, ds.data + row * keys, ds.add, keys);
+      for (Index row = begin; row < end; ++row) rows::softmax_row_gradient(weights + row * keys, dy + row * keys, ds.data + row * keys, ds.add, keys);
     });
   }
 

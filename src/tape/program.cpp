@@ -193,8 +193,7 @@ std::string Program::first_nonfinite(std::uint64_t step) {
       const Node& node = graph_.nodes[n];
       for (const int id : node.inputs) {
         const Value& value = graph_.root(id);
-        if (value.origin == Origin::parameter && !all_finite(static_cast<const Real*>(pointer(id)), count(value.root)))
-          return value.name;
+        if (value.origin == Origin::parameter && !all_finite(static_cast<const Real*>(pointer(id)), count(value.root))) return value.name;
       }
       run_forward(node, step);
       for (const int id : node.outputs)

@@ -30,8 +30,12 @@ int Tape::add_value(Value value) {
 }
 
 int Tape::add_input(std::string_view name, Element element, const Shape& shape, bool differentiable) {
-  const int id = add_value({.element = element, .shape = shape, .origin = Origin::input, .differentiable = differentiable,
-                            .derived = element == Element::number, .name = std::string(name)});
+  const int id = add_value({.element = element,
+                            .shape = shape,
+                            .origin = Origin::input,
+                            .differentiable = differentiable,
+                            .derived = element == Element::number,
+                            .name = std::string(name)});
   std::memset(pointer(id), 0, static_cast<std::size_t>(graph_[id].bytes()));
   return id;
 }
@@ -53,8 +57,8 @@ Tensor Tape::parameter(std::string_view name, const Shape& shape, Initial initia
 
 Tensor Tape::reshape(Tensor x, const Shape& shape) {
   const Value& old = graph_[x.id];
-  require(old.shape.count() == shape.count(), "{}: reshape: {} holds {} numbers, {} holds {}", place_, old.shape.text(), old.shape.count(),
-          shape.text(), shape.count());
+  require(old.shape.count() == shape.count(), "{}: reshape: {} holds {} numbers, {} holds {}", place_, old.shape.text(), old.shape.count(), shape.text(),
+          shape.count());
   Value view = old;
   view.shape = shape;
   return {add_value(std::move(view))};
@@ -70,9 +74,11 @@ std::vector<int> Tape::record(std::unique_ptr<Op> op, std::vector<AnyHandle> inp
   }
   differentiable &= node.op->differentiable();
   for (const Output& output : outputs)
-    node.outputs.push_back(add_value({.element = output.element, .shape = output.shape,
+    node.outputs.push_back(add_value({.element = output.element,
+                                      .shape = output.shape,
                                       .differentiable = differentiable && output.element == Element::real && !output.saved_only,
-                                      .derived = node.derived, .name = node.title()}));
+                                      .derived = node.derived,
+                                      .name = node.title()}));
   graph_.nodes.push_back(std::move(node));
   const Node& recorded = graph_.nodes.back();
   try {

@@ -68,9 +68,12 @@ std::vector<SentencePair> read_sentence_pairs(std::string_view text) {
     const std::size_t tab = line.find('\t');
     const auto first = words_of(line.substr(0, tab));
     const auto second = tab == std::string_view::npos ? std::vector<std::string>{} : words_of(line.substr(tab + 1));
-    const bool fits = first.size() == 3 && second.size() == 3 && first[0] == second[2] && first[1] == second[1] && first[2] == second[0] && first[0] != first[2];
+    const bool fits =
+        first.size() == 3 && second.size() == 3 && first[0] == second[2] && first[1] == second[1] && first[2] == second[0] && first[0] != first[2];
     if (!fits)
-      fail(ErrorKind::input, "sentence pairs, line {}: expected two sentences of three words with the nouns exchanged, as \"dog bit man<TAB>man bit dog\", not \"{}\"", number, line);
+      fail(ErrorKind::input,
+           "sentence pairs, line {}: expected two sentences of three words with the nouns exchanged, as \"dog bit man<TAB>man bit dog\", not \"{}\"", number,
+           line);
     pairs.push_back({first[0], first[1], first[2]});
   });
   if (pairs.empty()) fail(ErrorKind::input, "the file holds no sentence pair");

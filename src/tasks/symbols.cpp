@@ -7,7 +7,7 @@ namespace sextant {
 namespace {
 constexpr double test_share = 0.2;
 constexpr Index fewest_to_split = 100;
-}
+}  // namespace
 
 Vocabulary symbol_vocabulary(Index count) {
   Vocabulary vocabulary;
@@ -43,7 +43,8 @@ std::vector<Token> any_string(Index length, Index alphabet, bool distinct, Dice&
 }  // namespace
 
 std::vector<Token> draw_string(Split split, Index length, Index alphabet, bool distinct, Dice& dice) {
-  require(!distinct || length <= alphabet, "{} different symbols cannot be drawn from an alphabet of {}; raise task.symbols or shorten the length", length, alphabet);
+  require(!distinct || length <= alphabet, "{} different symbols cannot be drawn from an alphabet of {}; raise task.symbols or shorten the length", length,
+          alphabet);
   const bool parted = splits_strings(length, alphabet, distinct);
   constexpr int patience = 10000;  // a fifth of the strings is for the test, so this is never reached
   for (int attempt = 0; attempt < patience; ++attempt) {

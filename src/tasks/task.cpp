@@ -12,7 +12,8 @@ std::vector<Token> Task::encode(std::string_view prompt) const {
     const std::size_t end = std::min(prompt.find_first_of(" \t\n", begin), prompt.size());
     const std::string_view word = prompt.substr(begin, end - begin);
     const Token id = vocabulary().find(word);
-    if (id < 0) fail(ErrorKind::input, "the word \"{}\", number {} of the prompt, is not in the vocabulary of {} words", word, tokens.size() + 1, vocabulary().size());
+    if (id < 0)
+      fail(ErrorKind::input, "the word \"{}\", number {} of the prompt, is not in the vocabulary of {} words", word, tokens.size() + 1, vocabulary().size());
     tokens.push_back(id);
     at = end;
   }
@@ -32,7 +33,8 @@ const TaskEntry& find_task(const std::string& name) {
     names.push_back(entry.name);
   }
   const std::string meant = nearest(name, names);
-  fail(ErrorKind::usage, "there is no task \"{}\"; {}", name, meant.empty() ? fmt::format("the tasks are {}", fmt::join(names, ", ")) : fmt::format("did you mean \"{}\"?", meant));
+  fail(ErrorKind::usage, "there is no task \"{}\"; {}", name,
+       meant.empty() ? fmt::format("the tasks are {}", fmt::join(names, ", ")) : fmt::format("did you mean \"{}\"?", meant));
 }
 
 }  // namespace sextant

@@ -65,14 +65,12 @@ Checkpoint read_record(const hdf5::File& file) {
   const hdf5::Group numbers = file.group("numbers");
   const std::vector<std::string> names = numbers.dataset("names").read_texts();
   const std::vector<double> values = numbers.dataset("values").read<double>();
-  if (names.size() != values.size())
-    fail(ErrorKind::damaged, "{}: {} names for {} values", numbers.place(), names.size(), values.size());
+  if (names.size() != values.size()) fail(ErrorKind::damaged, "{}: {} names for {} values", numbers.place(), names.size(), values.size());
   for (std::size_t i = 0; i < names.size(); ++i) checkpoint.numbers.emplace(names[i], values[i]);
   return checkpoint;
 }
 
-void write_contents(const fs::path& path, const Checkpoint& checkpoint, const std::vector<Parameter>& list,
-                    const Sections& sections) {
+void write_contents(const fs::path& path, const Checkpoint& checkpoint, const std::vector<Parameter>& list, const Sections& sections) {
   hdf5::File file = hdf5::File::create(path, seal_bytes);
   write_record(file, checkpoint);
   std::vector<std::string> names;
@@ -89,16 +87,13 @@ void write_contents(const fs::path& path, const Checkpoint& checkpoint, const st
 /// Equal to the last bit, NaN included.
 bool same(const Checkpoint& a, const Checkpoint& b) {
   const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
-  const auto same_number = [&](const auto& x, const auto& y) {
-    return x.first == y.first && bits(x.second) == bits(y.second);
-  };
-  return a.step == b.step && a.batches == b.batches && a.configuration == b.configuration && a.identity == b.identity &&
-         bits(a.beta1) == bits(b.beta1) && bits(a.beta2) == bits(b.beta2) && bits(a.epsilon) == bits(b.epsilon) &&
+  const auto same_number = [&](const auto& x, const auto& y) { return x.first == y.first && bits(x.second) == bits(y.second); };
+  return a.step == b.step && a.batches == b.batches && a.configuration == b.configuration && a.identity == b.identity && bits(a.beta1) == bits(b.beta1) &&
+         bits(a.beta2) == bits(b.beta2) && bits(a.epsilon) == bits(b.epsilon) &&
          std::equal(a.numbers.begin(), a.numbers.end(), b.numbers.begin(), b.numbers.end(), same_number);
 }
 
-void check_contents(const fs::path& path, const Checkpoint& checkpoint, const std::vector<Parameter>& list,
-                    const Sections& sections) {
+void check_contents(const fs::path& path, const Checkpoint& checkpoint, const std::vector<Parameter>& list, const Sections& sections) {
   require_seal(path);
   const hdf5::File file = hdf5::File::open(path);
   if (!same(read_record(file), checkpoint)) fail(ErrorKind::failure, "reading it back gave other settings");
@@ -122,15 +117,13 @@ hdf5::File open_checkpoint(const fs::path& path) {
   if (const std::string format = file.text("format"); format != format_name)
     fail(ErrorKind::damaged, R"({}: its format is "{}", where "{}" is expected)", path.string(), format, format_name);
   if (const std::string real = file.text("real"); real != real_name)
-    fail(ErrorKind::damaged,
-         "{}: its values are {}, and this build of the program computes in {}; use the build that wrote it",
-         path.string(), real, real_name);
+    fail(ErrorKind::damaged, "{}: its values are {}, and this build of the program computes in {}; use the build that wrote it", path.string(), real,
+         real_name);
   return file;
 }
 
 /// Throws unless the group holds exactly the parameters of the list, and says all that differs.
-void require_parameters(const hdf5::Group& group, const std::vector<std::string>& names,
-                        const std::vector<Parameter>& list) {
+void require_parameters(const hdf5::Group& group, const std::vector<std::string>& names, const std::vector<Parameter>& list) {
   std::set<std::string> unexpected(names.begin(), names.end());
   if (group.size() != static_cast<Index>(unexpected.size()) || names.size() != unexpected.size())
     fail(ErrorKind::damaged, "{}: {} tensors, where {} names are listed", group.place(), group.size(), names.size());
@@ -139,15 +132,13 @@ void require_parameters(const hdf5::Group& group, const std::vector<std::string>
     if (unexpected.erase(parameter.name) == 0) {
       missing.push_back(parameter.name);
     } else if (const Shape stored = group.dataset(parameter.name).shape(); !(stored == parameter.shape)) {
-      reshaped.push_back(
-          fmt::format("{} {} where the model has {}", parameter.name, stored.text(), parameter.shape.text()));
+      reshaped.push_back(fmt::format("{} {} where the model has {}", parameter.name, stored.text(), parameter.shape.text()));
     }
   }
   if (!missing.empty()) differences.push_back(fmt::format("missing: {}", fmt::join(missing, ", ")));
   if (!unexpected.empty()) differences.push_back(fmt::format("unexpected: {}", fmt::join(unexpected, ", ")));
   if (!reshaped.empty()) differences.push_back(fmt::format("of another shape: {}", fmt::join(reshaped, ", ")));
-  if (!differences.empty())
-    fail(ErrorKind::damaged, "{} do not fit the model; {}", group.place(), fmt::join(differences, "; "));
+  if (!differences.empty()) fail(ErrorKind::damaged, "{} do not fit the model; {}", group.place(), fmt::join(differences, "; "));
 }
 
 /// Step and path of a run's checkpoints, the newest first.
@@ -163,17 +154,15 @@ std::map<std::uint64_t, fs::path, std::greater<>> list_checkpoints(const fs::pat
     if (entry->path() == checkpoint_path(run, step)) found.emplace(step, entry->path());
   }
   // A folder that is there and cannot be read must not look like a run without checkpoints.
-  if (error && error != std::errc::no_such_file_or_directory)
-    fail(ErrorKind::failure, "{}: {}", folder.string(), error.message());
+  if (error && error != std::errc::no_such_file_or_directory) fail(ErrorKind::failure, "{}: {}", folder.string(), error.message());
   return found;
 }
 
 }  // namespace
 
-void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, ParameterStore& parameters,
-                     std::span<const Real> first_moment, std::span<const Real> second_moment) {
-  const Sections sections = {
-      {"parameters", parameters.values()}, {"first_moment", first_moment}, {"second_moment", second_moment}};
+void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, ParameterStore& parameters, std::span<const Real> first_moment,
+                     std::span<const Real> second_moment) {
+  const Sections sections = {{"parameters", parameters.values()}, {"first_moment", first_moment}, {"second_moment", second_moment}};
   for (const auto& section : sections)
     if (section.flat.size() != parameters.values().size())
       fail(ErrorKind::failure, "{}: the {} is not laid out like the parameters", path.string(), section.group);
@@ -182,12 +171,10 @@ void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, Paramet
     write_contents(aside, checkpoint, parameters.list(), sections);
     seal(aside);
   };
-  write_durably(path, write,
-                [&](const fs::path& aside) { check_contents(aside, checkpoint, parameters.list(), sections); });
+  write_durably(path, write, [&](const fs::path& aside) { check_contents(aside, checkpoint, parameters.list(), sections); });
 }
 
-Checkpoint load_checkpoint(const fs::path& path, ParameterStore& parameters, std::span<Real> first_moment,
-                           std::span<Real> second_moment) {
+Checkpoint load_checkpoint(const fs::path& path, ParameterStore& parameters, std::span<Real> first_moment, std::span<Real> second_moment) {
   const hdf5::File file = open_checkpoint(path);
   Checkpoint checkpoint = read_record(file);
   std::vector<Section<Real>> sections = {{"parameters", parameters.values()}};
@@ -201,17 +188,14 @@ Checkpoint load_checkpoint(const fs::path& path, ParameterStore& parameters, std
   }
   for (const auto& section : sections) {
     const hdf5::Group group = file.group(section.group);
-    for (const Parameter& parameter : parameters.list())
-      group.dataset(parameter.name).read(parameter.shape, section.of(parameter));
+    for (const Parameter& parameter : parameters.list()) group.dataset(parameter.name).read(parameter.shape, section.of(parameter));
   }
   return checkpoint;
 }
 
 Checkpoint read_checkpoint(const fs::path& path) { return read_record(open_checkpoint(path)); }
 
-fs::path checkpoint_path(const fs::path& run, std::uint64_t step) {
-  return run / "checkpoints" / fmt::format("step-{:08}.h5", step);
-}
+fs::path checkpoint_path(const fs::path& run, std::uint64_t step) { return run / "checkpoints" / fmt::format("step-{:08}.h5", step); }
 
 LatestCheckpoint latest_checkpoint(const fs::path& run) {
   LatestCheckpoint latest;
@@ -232,8 +216,7 @@ void prune_checkpoints(const fs::path& run, std::size_t keep) {
   for (const auto& [step, path] : list_checkpoints(run)) {
     if (good >= keep) {
       std::error_code error;
-      if (!fs::remove(path, error) && error)
-        fail(ErrorKind::failure, "{}: cannot be removed: {}", path.string(), error.message());
+      if (!fs::remove(path, error) && error) fail(ErrorKind::failure, "{}: cannot be removed: {}", path.string(), error.message());
       continue;
     }
     try {

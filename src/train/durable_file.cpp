@@ -76,8 +76,7 @@ std::string read_file(const fs::path& path, std::size_t most, ErrorKind kind) {
   try {
     const Descriptor file(path, O_RDONLY, kind);
     std::string text;
-    std::size_t room =
-        std::min(file.size(), most) + 1;  // one more byte, to meet the end or to see that it is too large
+    std::size_t room = std::min(file.size(), most) + 1;  // one more byte, to meet the end or to see that it is too large
     for (;;) {
       const std::size_t before = text.size();
       text.resize(before + room);
@@ -98,8 +97,7 @@ void make_folder(const fs::path& folder) {
   make_folder(folder.parent_path());
   try {
     if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) fail_step(ErrorKind::failure, "make folder");
-    if (!fs::is_directory(folder, unreadable))
-      fail(ErrorKind::failure, "make folder: a file of this name is in the way");
+    if (!fs::is_directory(folder, unreadable)) fail(ErrorKind::failure, "make folder: a file of this name is in the way");
     sync_folder(folder.parent_path());
   } catch (const Error& error) {
     throw error.within(folder.string());
@@ -109,8 +107,7 @@ void make_folder(const fs::path& folder) {
 int remove_leftovers(const fs::path& folder) {
   int removed = 0;
   std::error_code unreadable;
-  for (fs::directory_iterator entry(folder, unreadable), end; !unreadable && entry != end;
-       entry.increment(unreadable)) {
+  for (fs::directory_iterator entry(folder, unreadable), end; !unreadable && entry != end; entry.increment(unreadable)) {
     const pid_t process = owner(entry->path().filename().string());
     if (process != 0 && gone(process) && ::unlink(entry->path().c_str()) == 0) ++removed;
   }

@@ -7,7 +7,14 @@ namespace sextant {
 
 Evaluator::Evaluator(const Transformer& model, const Task& task, ParameterStore& parameters, const TrainSettings& settings, std::vector<std::int64_t> lengths,
                      std::int64_t shortest, std::int64_t trained, std::shared_ptr<Arena> arena)
-    : model_(model), task_(task), parameters_(parameters), settings_(settings), lengths_(std::move(lengths)), shortest_(shortest), trained_(trained), arena_(std::move(arena)) {
+    : model_(model),
+      task_(task),
+      parameters_(parameters),
+      settings_(settings),
+      lengths_(std::move(lengths)),
+      shortest_(shortest),
+      trained_(trained),
+      arena_(std::move(arena)) {
   for (const std::int64_t length : lengths_) machine(length);
 }
 
@@ -28,7 +35,8 @@ Evaluation Evaluator::run() {
 LengthResult Evaluator::at(Index length) {
   Machine& m = machine(length);
   const Kind kind = model_.model().kind;
-  const Index listed = task_.test_count(length), total = listed > 0 ? std::min(listed, task_.is_text() ? listed : settings_.eval_examples) : settings_.eval_examples;
+  const Index listed = task_.test_count(length),
+              total = listed > 0 ? std::min(listed, task_.is_text() ? listed : settings_.eval_examples) : settings_.eval_examples;
   LengthResult result{.length = length, .inside = length >= shortest_ && length <= trained_, .examples = total};
   double loss = 0;
   for (Index begin = 0; begin < total; begin += settings_.batch) {
@@ -78,7 +86,8 @@ std::vector<std::vector<Token>> Evaluator::answers(Machine& m, std::vector<Prese
       result[row][i] = predicted(m, static_cast<Index>(row), place);
       if (written && i + 1 < count) rows[row].tokens[static_cast<std::size_t>(rows[row].asked[i + 1])] = result[row][i];
       if (first_logits != nullptr && (i == 0 || !written)) {
-        const auto logits = m.program->read(m.recorded.logits).subspan((row * static_cast<std::size_t>(m.extents.length) + static_cast<std::size_t>(place)) * vocab, vocab);
+        const auto logits =
+            m.program->read(m.recorded.logits).subspan((row * static_cast<std::size_t>(m.extents.length) + static_cast<std::size_t>(place)) * vocab, vocab);
         (*first_logits)[row].insert((*first_logits)[row].end(), logits.begin(), logits.end());
       }
     }
@@ -108,7 +117,8 @@ OrderResult Evaluator::order() {
       result.both_right += a[i] == first[i].expected() && b[i] == second[i].expected();
       result.identical += a[i] == b[i];
       for (std::size_t j = 0; j < first_logits[i].size(); ++j)
-        result.largest_difference = std::max(result.largest_difference, std::abs(static_cast<double>(first_logits[i][j]) - static_cast<double>(second_logits[i][j])));
+        result.largest_difference =
+            std::max(result.largest_difference, std::abs(static_cast<double>(first_logits[i][j]) - static_cast<double>(second_logits[i][j])));
     }
     if (scrambled.empty()) continue;
     const auto c = answered(scrambled, nullptr);

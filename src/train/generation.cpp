@@ -49,11 +49,13 @@ std::span<const Real> logits_at(const Machine& machine, Index place) {
 
 }  // namespace
 
-Generated generate(const Transformer& model, const Task& task, ParameterStore& parameters, const std::vector<Token>& prompt, Index trained, const GenerationSettings& settings) {
+Generated generate(const Transformer& model, const Task& task, ParameterStore& parameters, const std::vector<Token>& prompt, Index trained,
+                   const GenerationSettings& settings) {
   require(settings.most >= 1, "--tokens takes a number from 1, not {}", settings.most);
   require(settings.temperature >= 0 && std::isfinite(settings.temperature), "--temperature takes a number from 0, not {}", settings.temperature);
   require(settings.top_k >= 0, "--top-k takes a number from 0, not {}", settings.top_k);
-  if (prompt.empty()) fail(ErrorKind::input, "the prompt is empty; give at least one token, for instance --prompt \"{}\"", task.decode({task.vocabulary().size() > 1 ? 1 : 0}));
+  if (prompt.empty())
+    fail(ErrorKind::input, "the prompt is empty; give at least one token, for instance --prompt \"{}\"", task.decode({task.vocabulary().size() > 1 ? 1 : 0}));
   const Kind kind = model.model().kind;
   Presented row = opening(task, kind, prompt, trained);
   Generated result;

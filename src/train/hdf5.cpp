@@ -74,9 +74,7 @@ struct File::Image {
     checked(ErrorKind::failure, H5Pset_fapl_core(access.id(), growth, false), place, "settings");
     H5FD_file_image_callbacks_t callbacks{};
     callbacks.image_malloc = [](std::size_t count, H5FD_file_image_op_t, void*) { return std::malloc(count); };
-    callbacks.image_memcpy = [](void* to, const void* from, std::size_t count, H5FD_file_image_op_t, void*) {
-      return std::memcpy(to, from, count);
-    };
+    callbacks.image_memcpy = [](void* to, const void* from, std::size_t count, H5FD_file_image_op_t, void*) { return std::memcpy(to, from, count); };
     callbacks.image_realloc = resize;
     callbacks.image_free = release;
     callbacks.udata_copy = [](void* image) { return image; };
@@ -105,8 +103,7 @@ std::string reason() {
     const std::size_t start = found + before.size();
     return text.substr(start, text.find("', ", start) - start);
   }
-  if (text.find("already open for write") != std::string::npos)
-    return "its writer never closed it, so its contents are not complete; write it again";
+  if (text.find("already open for write") != std::string::npos) return "its writer never closed it, so its contents are not complete; write it again";
   return text;
 }
 
@@ -129,8 +126,7 @@ File File::create(const std::filesystem::path& path, std::uint64_t reserved) {
   checked(kind, H5Pset_link_creation_order(creation.id(), order), place, "settings");
   checked(kind, H5Pset_obj_track_times(creation.id(), false), place, "settings");
   checked(kind, H5Pset_userblock(creation.id(), reserved), place, "settings");
-  Handle file =
-      owned(kind, H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose, place, "create");
+  Handle file = owned(kind, H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose, place, "create");
   Handle root = owned(kind, H5Gopen2(file.id(), "/", H5P_DEFAULT), H5Gclose, place, "root group");
   return {std::move(image), std::move(file), std::move(root), place};
 }
@@ -189,8 +185,7 @@ void Group::require_hard_link(const std::string& name) const {
 Group Group::group(const std::string& name) const {
   require_hard_link(name);
   const std::string place = place_of(name);
-  return {owned(ErrorKind::damaged, H5Gopen2(handle_.id(), name.c_str(), H5P_DEFAULT), H5Gclose, place, "open group"),
-          place};
+  return {owned(ErrorKind::damaged, H5Gopen2(handle_.id(), name.c_str(), H5P_DEFAULT), H5Gclose, place, "open group"), place};
 }
 
 }  // namespace sextant::hdf5

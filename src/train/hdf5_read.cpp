@@ -19,8 +19,7 @@ std::uint64_t file_size(hid_t object, const std::string& place) {
 }
 
 Shape shape_of(const Handle& space, const std::string& place) {
-  if (H5Sis_simple(space.id()) <= 0 || H5Sget_simple_extent_type(space.id()) == H5S_NULL)
-    fail(kind, "{}: it has no extents", place);
+  if (H5Sis_simple(space.id()) <= 0 || H5Sget_simple_extent_type(space.id()) == H5S_NULL) fail(kind, "{}: it has no extents", place);
   const int rank = checked(kind, H5Sget_simple_extent_ndims(space.id()), place, "extents");
   if (rank > Shape::most) fail(kind, "{}: {} axes, where at most {} are expected", place, rank, Shape::most);
   std::vector<hsize_t> extents(static_cast<std::size_t>(rank) + 1);
@@ -28,8 +27,7 @@ Shape shape_of(const Handle& space, const std::string& place) {
   Shape shape;
   std::uint64_t count = 1;
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(rank); ++axis) {
-    if (__builtin_mul_overflow(count, extents[axis], &count) || extents[axis] > std::uint64_t{1} << 48 ||
-        count > std::uint64_t{1} << 48)
+    if (__builtin_mul_overflow(count, extents[axis], &count) || extents[axis] > std::uint64_t{1} << 48 || count > std::uint64_t{1} << 48)
       fail(kind, "{}: an extent of {} is not believable", place, extents[axis]);
     shape.append(static_cast<Index>(extents[axis]));
   }
@@ -40,18 +38,15 @@ Shape shape_of(const Handle& space, const std::string& place) {
 void require_plain_storage(const Handle& dataset, const std::string& place) {
   const Handle settings = owned(kind, H5Dget_create_plist(dataset.id()), H5Pclose, place, "settings");
   const H5D_layout_t layout = checked(kind, H5Pget_layout(settings.id()), place, "layout");
-  if (layout == H5D_VIRTUAL || H5Pget_external_count(settings.id()) != 0)
-    fail(kind, "{}: its values lie in another file", place);
+  if (layout == H5D_VIRTUAL || H5Pget_external_count(settings.id()) != 0) fail(kind, "{}: its values lie in another file", place);
   const int filters = checked(kind, H5Pget_nfilters(settings.id()), place, "filters");
   for (int i = 0; i < filters; ++i) {
     unsigned flags = 0, config = 0;
     std::size_t parameters = 0;
     char name[64] = "";
-    const H5Z_filter_t filter = H5Pget_filter2(settings.id(), static_cast<unsigned>(i), &flags, &parameters, nullptr,
-                                               sizeof name - 1, name, &config);
+    const H5Z_filter_t filter = H5Pget_filter2(settings.id(), static_cast<unsigned>(i), &flags, &parameters, nullptr, sizeof name - 1, name, &config);
     if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32)
-      fail(kind, "{}: it needs the filter {} ({}), and only deflate, shuffle and fletcher32 are read", place, filter,
-           name);
+      fail(kind, "{}: it needs the filter {} ({}), and only deflate, shuffle and fletcher32 are read", place, filter, name);
   }
 }
 
@@ -69,10 +64,8 @@ void require_stored(const Handle& dataset, std::uint64_t bytes, std::size_t elem
   const int rank = checked(kind, H5Pget_chunk(settings.id(), H5S_MAX_RANK, chunk), place, "chunks");
   std::uint64_t chunk_bytes = element;
   for (int axis = 0; axis < rank; ++axis)
-    if (__builtin_mul_overflow(chunk_bytes, chunk[axis], &chunk_bytes))
-      chunk_bytes = std::numeric_limits<std::uint64_t>::max();
-  if (chunk_bytes > bytes + (1u << 20))
-    fail(kind, "{}: chunks of {} bytes for {} bytes of values", place, chunk_bytes, bytes);
+    if (__builtin_mul_overflow(chunk_bytes, chunk[axis], &chunk_bytes)) chunk_bytes = std::numeric_limits<std::uint64_t>::max();
+  if (chunk_bytes > bytes + (1u << 20)) fail(kind, "{}: chunks of {} bytes for {} bytes of values", place, chunk_bytes, bytes);
 }
 
 void require_type(hid_t stored, hid_t expected, const std::string& place) {
@@ -91,8 +84,7 @@ void require_type(hid_t stored, hid_t expected, const std::string& place) {
 
 /// The type under which a text of any length is read: the stored one's character set.
 Handle require_text(const Handle& stored, const std::string& place) {
-  if (H5Tget_class(stored.id()) != H5T_STRING || H5Tis_variable_str(stored.id()) <= 0)
-    fail(kind, "{}: not a text of variable length", place);
+  if (H5Tget_class(stored.id()) != H5T_STRING || H5Tis_variable_str(stored.id()) <= 0) fail(kind, "{}: not a text of variable length", place);
   return text_type(kind, place, H5Tget_cset(stored.id()) == H5T_CSET_UTF8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII);
 }
 
@@ -118,8 +110,7 @@ struct Attribute {
   std::string place;
   Handle handle, type, space;
 
-  Attribute(hid_t object, const std::string& name, const std::string& owner)
-      : place(fmt::format("{}: attribute {}", owner, name)) {
+  Attribute(hid_t object, const std::string& name, const std::string& owner) : place(fmt::format("{}: attribute {}", owner, name)) {
     if (checked(kind, H5Aexists(object, name.c_str()), place, "look up") == 0) fail(kind, "{} is missing", place);
     handle = owned(kind, H5Aopen(object, name.c_str(), H5P_DEFAULT), H5Aclose, place, "open");
     type = owned(kind, H5Aget_type(handle.id()), H5Tclose, place, "type");
@@ -142,12 +133,8 @@ bool Node::has_attribute(const std::string& name) const {
   return checked(kind, H5Aexists(handle_.id(), name.c_str()), place_, "look up attribute " + name) > 0;
 }
 
-bool Node::flag(const std::string& name) const {
-  return Attribute(handle_.id(), name, place_).read<std::uint8_t>() != 0;
-}
-std::int64_t Node::integer(const std::string& name) const {
-  return Attribute(handle_.id(), name, place_).read<std::int64_t>();
-}
+bool Node::flag(const std::string& name) const { return Attribute(handle_.id(), name, place_).read<std::uint8_t>() != 0; }
+std::int64_t Node::integer(const std::string& name) const { return Attribute(handle_.id(), name, place_).read<std::int64_t>(); }
 double Node::number(const std::string& name) const { return Attribute(handle_.id(), name, place_).read<double>(); }
 
 std::string Node::text(const std::string& name) const {
@@ -168,15 +155,12 @@ Dataset Group::dataset(const std::string& name) const {
   return {std::move(handle), place};
 }
 
-Shape Dataset::shape() const {
-  return shape_of(owned(kind, H5Dget_space(handle_.id()), H5Sclose, place_, "extents"), place_);
-}
+Shape Dataset::shape() const { return shape_of(owned(kind, H5Dget_space(handle_.id()), H5Sclose, place_, "extents"), place_); }
 
 template <class T>
 void Dataset::require_values(const Shape& expected) const {
   const Shape stored = shape();
-  if (!(stored == expected))
-    fail(kind, "{}: its shape is {}, where {} is expected", place_, stored.text(), expected.text());
+  if (!(stored == expected)) fail(kind, "{}: its shape is {}, where {} is expected", place_, stored.text(), expected.text());
   require_type(owned(kind, H5Dget_type(handle_.id()), H5Tclose, place_, "type").id(), native<T>(), place_);
   const auto count = static_cast<std::uint64_t>(expected.count());
   if (count > 0) require_stored(handle_, count * sizeof(T), sizeof(T), place_);
@@ -218,8 +202,7 @@ std::vector<std::string> Dataset::read_texts(Index count) const {
   // Each text with its zero byte; a file that names one text many times could otherwise grow without end.
   TextMemory memory{file_size(handle_.id(), place_) + static_cast<std::uint64_t>(count), {}};
   const Handle transfer = owned(kind, H5Pcreate(H5P_DATASET_XFER), H5Pclose, place_, "settings");
-  checked(kind, H5Pset_vlen_mem_manager(transfer.id(), TextMemory::take, &memory, TextMemory::give_back, &memory),
-          place_, "settings");
+  checked(kind, H5Pset_vlen_mem_manager(transfer.id(), TextMemory::take, &memory, TextMemory::give_back, &memory), place_, "settings");
   std::vector<char*> pointers(static_cast<std::size_t>(count));
   checked(kind, H5Dread(handle_.id(), type.id(), H5S_ALL, H5S_ALL, transfer.id(), pointers.data()), place_, "read");
   std::vector<std::string> result;

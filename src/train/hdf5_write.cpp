@@ -56,11 +56,9 @@ struct AttributeWriter {
   const std::string& place;
 
   void write(hid_t type, const Shape& shape, const void* values, std::size_t bytes) const {
-    if (bytes > longest_attribute)
-      fail(kind, "{}: {} bytes are too many for an attribute; write a dataset", place, bytes);
+    if (bytes > longest_attribute) fail(kind, "{}: {} bytes are too many for an attribute; write a dataset", place, bytes);
     const Handle space = space_of(shape, place);
-    Handle attribute = owned(kind, H5Acreate2(object, name.c_str(), type, space.id(), H5P_DEFAULT, H5P_DEFAULT),
-                             H5Aclose, place, "create");
+    Handle attribute = owned(kind, H5Acreate2(object, name.c_str(), type, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, place, "create");
     checked(kind, H5Awrite(attribute.id(), type, values), place, "write");
     checked(kind, attribute.close(), place, "close");
   }
@@ -84,9 +82,7 @@ struct AttributeWriter {
   void operator()(const std::string& value) const { write_texts({}, {&value, 1}); }
   void operator()(const std::vector<std::int64_t>& value) const { write_list(value); }
   void operator()(const std::vector<double>& value) const { write_list(value); }
-  void operator()(const std::vector<std::string>& value) const {
-    write_texts({static_cast<Index>(value.size())}, value);
-  }
+  void operator()(const std::vector<std::string>& value) const { write_texts({static_cast<Index>(value.size())}, value); }
 };
 
 }  // namespace
@@ -98,30 +94,23 @@ void Node::set(const std::string& name, const Setting& value) {
 Group Group::create_group(const std::string& name) {
   const std::string place = place_of(name);
   const Handle settings = owned(kind, H5Pcreate(H5P_GROUP_CREATE), H5Pclose, place, "settings");
-  checked(kind, H5Pset_link_creation_order(settings.id(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), place,
-          "settings");
+  checked(kind, H5Pset_link_creation_order(settings.id(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), place, "settings");
   checked(kind, H5Pset_obj_track_times(settings.id(), false), place, "settings");
-  return {owned(kind, H5Gcreate2(handle_.id(), name.c_str(), H5P_DEFAULT, settings.id(), H5P_DEFAULT), H5Gclose, place,
-                "create group"),
-          place};
+  return {owned(kind, H5Gcreate2(handle_.id(), name.c_str(), H5P_DEFAULT, settings.id(), H5P_DEFAULT), H5Gclose, place, "create group"), place};
 }
 
 Dataset Group::create_dataset(const std::string& name, hid_t type, hid_t space, hid_t settings) {
   const std::string place = place_of(name);
-  return {owned(kind, H5Dcreate2(handle_.id(), name.c_str(), type, space, H5P_DEFAULT, settings, H5P_DEFAULT), H5Dclose,
-                place, "create dataset"),
-          place};
+  return {owned(kind, H5Dcreate2(handle_.id(), name.c_str(), type, space, H5P_DEFAULT, settings, H5P_DEFAULT), H5Dclose, place, "create dataset"), place};
 }
 
 template <class T>
 Dataset Group::write(const std::string& name, const Shape& shape, std::span<const T> values, Storage storage) {
   const std::string place = place_of(name);
-  if (static_cast<Index>(values.size()) != shape.count())
-    fail(kind, "{}: {} values for the shape {}", place, values.size(), shape.text());
+  if (static_cast<Index>(values.size()) != shape.count()) fail(kind, "{}: {} values for the shape {}", place, values.size(), shape.text());
   const Handle space = space_of(shape, place);
   const Handle settings = dataset_settings(place);
-  if (storage == Storage::compressed && shape.rank() > 0 && !values.empty())
-    compress(settings, shape, static_cast<Index>(values.size_bytes()), place);
+  if (storage == Storage::compressed && shape.rank() > 0 && !values.empty()) compress(settings, shape, static_cast<Index>(values.size_bytes()), place);
   Dataset dataset = create_dataset(name, native<T>(), space.id(), settings.id());
   const T none{};
   const void* data = values.empty() ? &none : values.data();
@@ -140,8 +129,7 @@ Dataset Group::write_text(const std::string& name, std::string_view text) {
   const std::vector<const char*> pointer = pointers_to({&copy, 1}, place);
   const Handle type = text_type(kind, place, H5T_CSET_UTF8);
   Dataset dataset = create_dataset(name, type.id(), space_of({}, place).id(), dataset_settings(place).id());
-  checked(kind, H5Dwrite(dataset.handle_.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointer.data()), place,
-          "write");
+  checked(kind, H5Dwrite(dataset.handle_.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointer.data()), place, "write");
   return dataset;
 }
 
@@ -151,22 +139,19 @@ Dataset Group::write_texts(const std::string& name, std::span<const std::string>
   const Handle type = text_type(kind, place, H5T_CSET_UTF8);
   const Handle space = space_of({static_cast<Index>(texts.size())}, place);
   Dataset dataset = create_dataset(name, type.id(), space.id(), dataset_settings(place).id());
-  checked(kind, H5Dwrite(dataset.handle_.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()), place,
-          "write");
+  checked(kind, H5Dwrite(dataset.handle_.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()), place, "write");
   return dataset;
 }
 
 void Dataset::make_scale() {
-  std::string path(static_cast<std::size_t>(checked(kind, H5Iget_name(handle_.id(), nullptr, 0), place_, "name")),
-                   '\0');
+  std::string path(static_cast<std::size_t>(checked(kind, H5Iget_name(handle_.id(), nullptr, 0), place_, "name")), '\0');
   checked(kind, H5Iget_name(handle_.id(), path.data(), path.size() + 1), place_, "name");
   const std::string name = path.substr(path.rfind('/') + 1);
   checked(kind, H5DSset_scale(handle_.id(), name.c_str()), place_, "make it a dimension scale");
 }
 
 void Dataset::attach_scale(int axis, const Dataset& scale) {
-  checked(kind, H5DSattach_scale(handle_.id(), scale.handle_.id(), static_cast<unsigned>(axis)), place_,
-          "attach " + scale.place_);
+  checked(kind, H5DSattach_scale(handle_.id(), scale.handle_.id(), static_cast<unsigned>(axis)), place_, "attach " + scale.place_);
 }
 
 }  // namespace sextant::hdf5

@@ -16,9 +16,14 @@ Optimizer::Optimizer(ParameterStore& parameters, const TrainSettings& settings)
     : parameters_(parameters), settings_(settings), first_(parameters.values().size()), second_(parameters.values().size()) {}
 
 void Optimizer::step(std::int64_t update, double rate, double gradient_factor) {
-  vector::AdamStep step{.rate = rate, .decay = 0, .beta1 = settings_.beta1, .beta2 = settings_.beta2, .epsilon = settings_.epsilon,
+  vector::AdamStep step{.rate = rate,
+                        .decay = 0,
+                        .beta1 = settings_.beta1,
+                        .beta2 = settings_.beta2,
+                        .epsilon = settings_.epsilon,
                         .correction1 = 1 - std::pow(settings_.beta1, static_cast<double>(update)),
-                        .correction2 = 1 - std::pow(settings_.beta2, static_cast<double>(update)), .gradient_factor = gradient_factor};
+                        .correction2 = 1 - std::pow(settings_.beta2, static_cast<double>(update)),
+                        .gradient_factor = gradient_factor};
   for (const Parameter& parameter : parameters_.list()) {
     step.decay = parameter.decays() ? settings_.weight_decay : 0;
     step.rate = rate * (parameter.role == Role::position ? settings_.position_learning_rate_factor : 1);

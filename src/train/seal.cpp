@@ -47,8 +47,7 @@ Block block_of(const Descriptor& file) {
   std::copy(magic.begin(), magic.end(), block.begin());
   store(block, version_at, sealed_version, 4);
   store(block, length_at, length, 8);
-  std::copy(std::begin(digest.digest), std::end(digest.digest),
-            reinterpret_cast<unsigned char*>(block.data()) + digest_at);
+  std::copy(std::begin(digest.digest), std::end(digest.digest), reinterpret_cast<unsigned char*>(block.data()) + digest_at);
   return block;
 }
 
@@ -60,8 +59,7 @@ void require_equal(const Block& found, const Block& right) {
     fail(kind, "its format has version {}, and this program reads version {}", version, sealed_version);
   const std::uint64_t stated = fetch(found, length_at, 8), length = fetch(right, length_at, 8);
   if (length < stated) fail(kind, "truncated: {} of {} bytes are there", length + seal_bytes, stated + seal_bytes);
-  if (length > stated)
-    fail(kind, "damaged: {} bytes are there, where {} were written", length + seal_bytes, stated + seal_bytes);
+  if (length > stated) fail(kind, "damaged: {} bytes are there, where {} were written", length + seal_bytes, stated + seal_bytes);
   if (!std::equal(found.begin() + digest_at, found.begin() + end_of_fields, right.begin() + digest_at))
     fail(kind, "damaged: its contents do not match their digest");
   if (found != right) fail(kind, "damaged: there is something where zeros were written");

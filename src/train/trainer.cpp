@@ -22,7 +22,11 @@ const Transformer& checked(const Transformer& model, const Task& task, const Len
 }  // namespace
 
 Trainer::Trainer(const Transformer& model, const Task& task, const TrainSettings& settings, const LengthSettings& lengths)
-    : model_(checked(model, task, lengths)), task_(task), settings_(settings), lengths_(lengths), parameters_(settings.seed),
+    : model_(checked(model, task, lengths)),
+      task_(task),
+      settings_(settings),
+      lengths_(lengths),
+      parameters_(settings.seed),
       evaluator_(model, task, parameters_, settings, lengths.evaluated, lengths.shortest, lengths.longest, arena_) {
   for (std::int64_t length = lengths_.one_per_batch ? lengths_.shortest : lengths_.longest; length <= lengths_.longest; ++length) machine(length);
   optimizer_ = std::make_unique<Optimizer>(parameters_, settings_);
@@ -47,8 +51,8 @@ Machine& Trainer::machine(Index length) {
   if (const auto found = machines_.find(length); found != machines_.end()) return found->second;
   const StreamLengths streams = stream_lengths(task_, model_.model().kind, length);
   const bool padded = !lengths_.one_per_batch && lengths_.shortest < lengths_.longest;
-  const Extents extents{.rows = settings_.batch, .length = streams.tokens, .source_length = streams.source, .masked = padded,
-                        .numbered_by_row = padded && settings_.pad_left};
+  const Extents extents{
+      .rows = settings_.batch, .length = streams.tokens, .source_length = streams.source, .masked = padded, .numbered_by_row = padded && settings_.pad_left};
   return machines_.emplace(length, make_machine(model_, parameters_, extents, true, arena_)).first->second;
 }
 
@@ -93,7 +97,8 @@ void Trainer::diverged(Machine& m, std::int64_t micro_batch, std::string_view wh
       if (std::any_of(gradient.begin(), gradient.end(), [](Real x) { return !std::isfinite(x); })) where = "the gradient of " + parameter.name;
       if (!where.empty()) break;
     }
-  fail(ErrorKind::diverged, "step {}: {}; the first value that is not finite is {}; try a lower train.learning_rate or a longer train.warmup", step_ + 1, what, where);
+  fail(ErrorKind::diverged, "step {}: {}; the first value that is not finite is {}; try a lower train.learning_rate or a longer train.warmup", step_ + 1, what,
+       where);
 }
 
 bool Trainer::run(const TrainEvents& events, const std::atomic<bool>& stop) {

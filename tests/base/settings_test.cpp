@@ -8,7 +8,8 @@
 using namespace sextant;
 
 TEST_CASE("a knob takes values of its type and range, an integer for a number, and refuses others with what is allowed") {
-  const Knob steps = Knob::integer("steps", 5, 1, 10, ""), rate = Knob::positive("rate", 0.1, 0, 1, ""), layout = Knob::choice("layout", "half", {"half", "interleaved"}, "");
+  const Knob steps = Knob::integer("steps", 5, 1, 10, ""), rate = Knob::positive("rate", 0.1, 0, 1, ""),
+             layout = Knob::choice("layout", "half", {"half", "interleaved"}, "");
   CHECK(std::get<std::int64_t>(steps.accept(std::int64_t{10})) == 10);
   CHECK(std::get<double>(rate.accept(std::int64_t{1})) == 1.0);
   CHECK_THROWS_WITH_AS(steps.accept(std::int64_t{11}), "11 is not allowed here; steps takes an integer from 1 to 10", Error);

@@ -19,5 +19,6 @@ TEST_CASE("every code point survives being written and read") {
 
 TEST_CASE("what is no UTF-8 is named by its byte, its line and its value") {
   CHECK_THROWS_WITH_AS(decode_utf8("ab\nc\xff", "the text"), doctest::Contains("the text is not valid UTF-8 at byte 4 (line 2): 0xFF"), Error);
-  for (const char* wrong : {"\x80", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\xe3\x81"}) CHECK_THROWS_AS(decode_utf8(wrong, "text"), Error);
+  for (const char* wrong : {"\x80", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\xe3\x81"})
+    CHECK_THROWS_AS(decode_utf8(wrong, "text"), Error);
 }

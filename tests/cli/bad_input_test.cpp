@@ -9,7 +9,8 @@ using namespace sextant;
 
 namespace {
 
-const std::string small = "[model]\nkind = \"decoder\"\nlayers = 1\ndim = 8\nheads = 2\nffn_dim = 8\n[task]\nname = \"copy\"\ntrain_length = [2, 4]\neval_lengths = [4]\n[train]\nsteps = 3\nbatch = 4\neval_examples = 8\n";
+const std::string small =
+    "[model]\nkind = \"decoder\"\nlayers = 1\ndim = 8\nheads = 2\nffn_dim = 8\n[task]\nname = \"copy\"\ntrain_length = [2, 4]\neval_lengths = [4]\n[train]\nsteps = 3\nbatch = 4\neval_examples = 8\n";
 
 struct Case {
   const char* title;
@@ -30,7 +31,11 @@ TEST_CASE("every mistake in a configuration is one line with its name, exit code
       {"a key of another scheme", small + "[position]\nscheme = \"rope\"\nbuckets = 8\n", {}, 2, {"buckets", "rope", "t5"}},
       {"an odd head width under rope", small + "[position]\nscheme = \"rope\"\n", {"--set", "model.dim=6"}, 2, {"3", "even"}},
       {"a width that the heads do not divide", small, {"--set", "model.heads=3"}, 2, {"model.dim", "8", "3"}},
-      {"a learned table shorter than an evaluated length", small + "[position]\nscheme = \"learned\"\nmax_positions = 10\n", {"--set", "task.eval_lengths=[4, 40]"}, 2, {"learned", "10", "81"}},
+      {"a learned table shorter than an evaluated length",
+       small + "[position]\nscheme = \"learned\"\nmax_positions = 10\n",
+       {"--set", "task.eval_lengths=[4, 40]"},
+       2,
+       {"learned", "10", "81"}},
       {"a value of the wrong type", small, {"--set", "train.steps=1.5"}, 2, {"train.steps", "1.5", "integer"}},
       {"a value out of range", small, {"--set", "train.learning_rate=-1"}, 2, {"learning_rate", "-1"}},
       {"a task that is not there", small, {"--set", "task.name=copi"}, 2, {"copi", "copy"}},
@@ -53,7 +58,8 @@ TEST_CASE("every mistake in a configuration is one line with its name, exit code
 
 TEST_CASE("unusable texts and prompts are one line with exit code 3") {
   const auto folder = test_folder("bad-text");
-  const std::string text_task = "[model]\nkind = \"decoder\"\nlayers = 1\ndim = 8\nheads = 2\nffn_dim = 8\n[task]\nname = \"text\"\nfile = \"mine.txt\"\ntrain_length = [8, 8]\neval_lengths = [8]\n[train]\nsteps = 2\nbatch = 2\n";
+  const std::string text_task =
+      "[model]\nkind = \"decoder\"\nlayers = 1\ndim = 8\nheads = 2\nffn_dim = 8\n[task]\nname = \"text\"\nfile = \"mine.txt\"\ntrain_length = [8, 8]\neval_lengths = [8]\n[train]\nsteps = 2\nbatch = 2\n";
   const auto config = write_file(folder / "text.toml", text_task);
   const auto train = [&](const std::string& out) { return run_program({"train", "--quiet", "--config", config.string(), "--out", (folder / out).string()}); };
   const auto check = [&](const Exit& exit, int code, const std::vector<std::string>& named) {
@@ -106,7 +112,8 @@ TEST_CASE("another configuration for a folder that holds a run is refused") {
 }
 
 TEST_CASE("an unknown verb or option is one line that points to the help, exit code 2") {
-  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"trian"}, std::vector<std::string>{"train", "--confg", "x"}, std::vector<std::string>{}}) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"trian"}, std::vector<std::string>{"train", "--confg", "x"}, std::vector<std::string>{}}) {
     const Exit exit = run_program(arguments);
     CHECK(exit.code == 2);
     CHECK(is_one_line(exit.errors));

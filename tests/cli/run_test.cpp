@@ -49,7 +49,9 @@ std::map<std::string, std::string> last_checkpoints(const fs::path& folder) {
 TEST_CASE("an ablation gives the same bits with one job and with two, and its comparison names every cell") {
   const fs::path folder = test_folder("ablation");
   const fs::path file = write_file(folder / "experiment.toml", experiment);
-  const auto ablate = [&](const std::string& out, const std::string& jobs) { return run_program({"ablate", "run", file.string(), "--out", (folder / out).string(), "--jobs", jobs, "--json"}); };
+  const auto ablate = [&](const std::string& out, const std::string& jobs) {
+    return run_program({"ablate", "run", file.string(), "--out", (folder / out).string(), "--jobs", jobs, "--json"});
+  };
   const Exit one = ablate("one", "1"), two = ablate("two", "2");
   CAPTURE(one.errors);
   REQUIRE(one.code == 0);
@@ -61,8 +63,8 @@ TEST_CASE("an ablation gives the same bits with one job and with two, and its co
   const auto rows = nlohmann::json::parse(one.output).at("comparison");
   REQUIRE(rows.size() == 4);
   for (const auto& row : rows) {
-    for (const char* key : {"task", "kind", "variant", "layers", "front_token", "scheme", "seeds", "exact_match", "exact_match_low", "exact_match_high", "order_accuracy", "identical_share",
-                            "parameters_added", "ms_per_step", "settings", "length", "region"})
+    for (const char* key : {"task", "kind", "variant", "layers", "front_token", "scheme", "seeds", "exact_match", "exact_match_low", "exact_match_high",
+                            "order_accuracy", "identical_share", "parameters_added", "ms_per_step", "settings", "length", "region"})
       CHECK_MESSAGE(row.contains(key), key);
     CHECK(row.at("seeds") == 2);
     CHECK(row.at("parameters_added") == (row.at("scheme") == "none" ? 0 : 16));
@@ -89,7 +91,8 @@ TEST_CASE("a run gives the same bits for 1, 2 and 3 threads, and stopped by SIGT
   const fs::path folder = test_folder("bits");
   const fs::path file = write_file(folder / "run.toml", experiment.substr(0, experiment.find("[ablate]")) + "log_every = 1\n[position]\nscheme = \"t5\"\n");
   const auto command = [&](const std::string& out, const std::string& threads, const std::string& steps) {
-    return std::vector<std::string>{"train", "--quiet", "--config", file.string(), "--set", "train.steps=" + steps, "--out", (folder / out).string(), "--threads", threads};
+    return std::vector<std::string>{"train",     "--quiet", "--config", file.string(), "--set", "train.steps=" + steps, "--out", (folder / out).string(),
+                                    "--threads", threads};
   };
   for (const char* threads : {"1", "2", "3"}) REQUIRE(run_program(command(std::string("t") + threads, threads, "40")).code == 0);
   const auto bytes = [&](const std::string& run, const std::string& step) { return file_bytes(folder / run / "checkpoints" / ("step-" + step + ".h5")); };
@@ -129,9 +132,11 @@ TEST_CASE("a run gives the same bits for 1, 2 and 3 threads, and stopped by SIGT
 TEST_CASE("a run that diverges is recorded as such, exit code 4, and takes no other along") {
   const fs::path folder = test_folder("diverged");
   std::string text = experiment;
-  text.replace(text.find("\"model.kind\" = [\"encoder\", \"decoder\"]"), std::string("\"model.kind\" = [\"encoder\", \"decoder\"]").size(), "\"train.learning_rate\" = [1e-3, 90.0]\n\"train.clip\" = [0.0]");
+  text.replace(text.find("\"model.kind\" = [\"encoder\", \"decoder\"]"), std::string("\"model.kind\" = [\"encoder\", \"decoder\"]").size(),
+               "\"train.learning_rate\" = [1e-3, 90.0]\n\"train.clip\" = [0.0]");
   const fs::path file = write_file(folder / "experiment.toml", text);
-  const Exit exit = run_program({"ablate", "run", file.string(), "--out", (folder / "out").string(), "--jobs", "2", "--set", "train.warmup=0", "--set", "model.norm=\"rmsnorm\"", "--set", "train.beta2=0.0"});
+  const Exit exit = run_program({"ablate", "run", file.string(), "--out", (folder / "out").string(), "--jobs", "2", "--set", "train.warmup=0", "--set",
+                                 "model.norm=\"rmsnorm\"", "--set", "train.beta2=0.0"});
   CAPTURE(exit.errors);
   CHECK((exit.code == 0 || exit.code == 5));
   std::map<std::string, int> words;
@@ -147,7 +152,8 @@ TEST_CASE("with one thread asked for, one thread runs") {
   const fs::path folder = test_folder("threads");
   const fs::path file = write_file(folder / "run.toml", experiment.substr(0, experiment.find("[ablate]")));
   Command command;
-  command.arguments = {SEXTANT_PROGRAM, "train", "--quiet", "--config", file.string(), "--set", "train.steps=100000", "--out", (folder / "run").string(), "--threads", "1"};
+  command.arguments = {SEXTANT_PROGRAM,           "train",     "--quiet", "--config", file.string(), "--set", "train.steps=100000", "--out",
+                       (folder / "run").string(), "--threads", "1"};
   command.environment = {{"OPENBLAS_NUM_THREADS", "1"}};  // otherwise its idle pool counts as well
   Child child(command);
   std::this_thread::sleep_for(std::chrono::milliseconds(700));
@@ -186,7 +192,9 @@ TEST_CASE("a trained run answers prompts in words") {
   const fs::path folder = test_folder("generate");
   for (const char* kind : {"encoder", "decoder", "seq2seq"}) {
     const std::string out = (folder / kind).string();
-    REQUIRE(run_program({"train", "--quiet", "--model", "models/word-order.toml", "--set", std::string("model.kind=") + kind, "--set", "task.name=word_order", "--set", "position.scheme=learned", "--out", out}).code == 0);
+    REQUIRE(run_program({"train", "--quiet", "--model", "models/word-order.toml", "--set", std::string("model.kind=") + kind, "--set", "task.name=word_order",
+                         "--set", "position.scheme=learned", "--out", out})
+                .code == 0);
     const Exit answer = run_program({"generate", out, "--prompt", "dog bit man"});
     CAPTURE(answer.errors);
     CHECK(answer.code == 0);

@@ -54,10 +54,14 @@ scheme = "none"
   CHECK(plan.grids[0].seeds == Seeds{1, 2});
   const std::string t5 = "position.scheme=\"t5\" position.buckets=16", none = "position.scheme=\"none\"";
   CHECK(lines_of(plan.grids[0]) == Lines{
-                                       "task.back=2 model.kind=\"decoder\" " + t5, "task.back=2 model.kind=\"decoder\" " + none,
-                                       "task.back=2 model.kind=\"encoder\" " + t5, "task.back=2 model.kind=\"encoder\" " + none,
-                                       "task.back=1 model.kind=\"decoder\" " + t5, "task.back=1 model.kind=\"decoder\" " + none,
-                                       "task.back=1 model.kind=\"encoder\" " + t5, "task.back=1 model.kind=\"encoder\" " + none,
+                                       "task.back=2 model.kind=\"decoder\" " + t5,
+                                       "task.back=2 model.kind=\"decoder\" " + none,
+                                       "task.back=2 model.kind=\"encoder\" " + t5,
+                                       "task.back=2 model.kind=\"encoder\" " + none,
+                                       "task.back=1 model.kind=\"decoder\" " + t5,
+                                       "task.back=1 model.kind=\"decoder\" " + none,
+                                       "task.back=1 model.kind=\"encoder\" " + t5,
+                                       "task.back=1 model.kind=\"encoder\" " + none,
                                    });
   CHECK(combinations(plan.grids[0])[0].entries[3].origin == "a.toml:8");
 }
@@ -124,8 +128,9 @@ buckets = 8
 TEST_CASE("a knob of another scheme in an ablation's position is refused when the combination is resolved") {
   const std::string text = "[task]\nname = 'copy'\n[[ablate.position]]\nscheme = 'rope'\nbuckets = 8\n";
   const Layer layer = combinations(parse_ablation(text, "a.toml").grids.at(0)).at(0);
-  CHECK(scratch::error_of(ErrorKind::usage, [&] { resolve({parse_layer(text, "a.toml"), layer}); }) ==
-        "position.buckets at a.toml:5 has no effect under scheme \"rope\"; it belongs to t5");
+  CHECK(scratch::error_of(ErrorKind::usage, [&] {
+          resolve({parse_layer(text, "a.toml"), layer});
+        }) == "position.buckets at a.toml:5 has no effect under scheme \"rope\"; it belongs to t5");
 }
 
 TEST_CASE("what an ablation table cannot say is refused with its line") {
@@ -150,8 +155,10 @@ TEST_CASE("what an ablation table cannot say is refused with its line") {
 }
 
 TEST_CASE("a key stated twice in a grid is refused") {
-  CHECK(refusal("[[ablate.grid]]\nset = {model.layers = 1}\naxes = {model.layers = [1, 2]}\n") == "a.toml:3: model.layers is already stated at a.toml:2; keep one");
-  CHECK(contains(refusal("[ablate.axes]\nposition.scheme = ['rope']\n[[ablate.position]]\nscheme = 'none'\n"), "a.toml:4: position.scheme is already stated at a.toml:2"));
+  CHECK(refusal("[[ablate.grid]]\nset = {model.layers = 1}\naxes = {model.layers = [1, 2]}\n") ==
+        "a.toml:3: model.layers is already stated at a.toml:2; keep one");
+  CHECK(contains(refusal("[ablate.axes]\nposition.scheme = ['rope']\n[[ablate.position]]\nscheme = 'none'\n"),
+                 "a.toml:4: position.scheme is already stated at a.toml:2"));
 }
 
 TEST_CASE("an ablation of absurd size is refused before it is written out") {

@@ -13,7 +13,7 @@ using scratch::contains;
 
 namespace {
 
-const std::string copy_task = "[task]\nname = 'copy'\n";           // lines 1 and 2 of most experiments here
+const std::string copy_task = "[task]\nname = 'copy'\n";  // lines 1 and 2 of most experiments here
 const std::string word_order_task = "[task]\nname = 'word_order'\n";
 
 RunSettings run_of(const std::string& text, const std::vector<std::string>& assignments = {}) {
@@ -91,7 +91,8 @@ TEST_CASE("a misspelt key names its place and the nearest key") {
 TEST_CASE("a right key in the wrong section is told where it belongs") {
   CHECK(refusal(copy_task + "learning_rate = 0.1\n") == "task.learning_rate at e.toml:3 is not known; it belongs in [train]: train.learning_rate");
   CHECK(refusal("heads = 2\n" + copy_task) == "heads at e.toml:1 is not known; it belongs in [model]: model.heads");
-  CHECK(refusal(copy_task + "[position]\noffset = 2\n") == "position.offset at e.toml:4 is not known; it belongs in [position.numbering]: position.numbering.offset");
+  CHECK(refusal(copy_task + "[position]\noffset = 2\n") ==
+        "position.offset at e.toml:4 is not known; it belongs in [position.numbering]: position.numbering.offset");
   CHECK(refused_set("decoder.scheme=rope") == "--set decoder.scheme is not known; it belongs in [decoder.position]: decoder.position.scheme");
   CHECK(refusal(copy_task + "[model]\nlearning_rat = 1\n") == "model.learning_rat at e.toml:4 is not known; did you mean train.learning_rate?");
 }
@@ -116,7 +117,11 @@ TEST_CASE("a section's name is no key and an ablation cannot be set on the comma
 
 TEST_CASE("an unknown key is refused in every layer even where a later layer overrides nothing of it") {
   const Layer model = parse_layer("[model]\nlayer = 3\n", "m.toml");
-  CHECK(contains(scratch::error_of(ErrorKind::usage, [&] { resolve({model, parse_layer(copy_task, "e.toml")}); }), "model.layer at m.toml:2 is not known; did you mean model.layers?"));
+  CHECK(contains(scratch::error_of(ErrorKind::usage,
+                                   [&] {
+                                     resolve({model, parse_layer(copy_task, "e.toml")});
+                                   }),
+                 "model.layer at m.toml:2 is not known; did you mean model.layers?"));
 }
 
 TEST_CASE("an unknown scheme or task names the nearest") {
@@ -127,11 +132,14 @@ TEST_CASE("an unknown scheme or task names the nearest") {
 }
 
 TEST_CASE("a knob of another scheme is refused because it has no effect") {
-  CHECK(refusal(copy_task + "[position]\nscheme = 'rope'\nbuckets = 16\n") == "position.buckets at e.toml:5 has no effect under scheme \"rope\"; it belongs to t5");
+  CHECK(refusal(copy_task + "[position]\nscheme = 'rope'\nbuckets = 16\n") ==
+        "position.buckets at e.toml:5 has no effect under scheme \"rope\"; it belongs to t5");
   CHECK(refusal(copy_task + "[position]\nscheme = 't5'\nbuckets = 16\n", {"position.scheme=rope"}) ==
         "position.buckets at e.toml:5 has no effect under scheme \"rope\"; it belongs to t5");
   CHECK(contains(refused_set("position.base=500"), "--set position.base has no effect under scheme \"none\"; it belongs to "));
-  CHECK(refusal(copy_task + "[model]\nkind = 'seq2seq'\n[position]\nscheme = 't5'\nbuckets = 16\n[encoder.position]\nscheme = 'rope'\n[decoder.position]\nscheme = 'none'\n") ==
+  CHECK(refusal(
+            copy_task +
+            "[model]\nkind = 'seq2seq'\n[position]\nscheme = 't5'\nbuckets = 16\n[encoder.position]\nscheme = 'rope'\n[decoder.position]\nscheme = 'none'\n") ==
         "position.buckets at e.toml:7 has no effect under scheme \"rope\" and \"none\"; it belongs to t5");
   CHECK(refusal(copy_task + "[model]\nkind = 'seq2seq'\n[position]\nscheme = 't5'\n[decoder.position]\nscheme = 'rope'\nbuckets = 16\n") ==
         "decoder.position.buckets at e.toml:9 has no effect under scheme \"rope\"; it belongs to t5");
@@ -164,7 +172,8 @@ TEST_CASE("a task with one length takes no lengths but hands them over") {
 
 TEST_CASE("lengths have to be a range and a list without repetition") {
   for (const std::string value : {"[20, 1]", "[5]", "[1, 2, 3]", "[]"})
-    CHECK(contains(refusal(copy_task + "train_length = " + value + "\n"), "task.train_length at e.toml:3: " + value + " is not a range; write train_length = [shortest, longest]"));
+    CHECK(contains(refusal(copy_task + "train_length = " + value + "\n"),
+                   "task.train_length at e.toml:3: " + value + " is not a range; write train_length = [shortest, longest]"));
   CHECK(contains(refusal(copy_task + "train_length = [0, 5]\n"), "task.train_length at e.toml:3: [0, 5] is not allowed here"));
   CHECK(contains(refusal(copy_task + "train_length = [1, 2.5]\n"), "a list of integers from 1"));
   CHECK(contains(refusal(copy_task + "eval_lengths = []\n"), "task.eval_lengths at e.toml:3: there is no length"));
@@ -220,8 +229,9 @@ TEST_CASE("the spellings of a learning rate give the same bits and the same iden
 
 TEST_CASE("the resolved configuration reads back to the same values and the same identity") {
   const std::string stacks = "[model]\nkind = 'seq2seq'\ndropout = 0.1\n[position]\nscheme = 't5'\n[decoder.position]\nscheme = 'rope'\nbase = 1e7\n";
-  for (const std::string& text : {copy_task, word_order_task, copy_task + stacks, word_order_task + "[model]\nkind = 'seq2seq'\n[position]\nscheme = 'learned'\n",
-                                  copy_task + "[train]\nlearning_rate = 1.2345678901234567e-7\n", "[model]\nkind = 'encoder'\n" + copy_task + "[position]\nscheme = 'alibi'\n"}) {
+  for (const std::string& text :
+       {copy_task, word_order_task, copy_task + stacks, word_order_task + "[model]\nkind = 'seq2seq'\n[position]\nscheme = 'learned'\n",
+        copy_task + "[train]\nlearning_rate = 1.2345678901234567e-7\n", "[model]\nkind = 'encoder'\n" + copy_task + "[position]\nscheme = 'alibi'\n"}) {
     CAPTURE(text);
     const RunSettings run = run_of(text);
     const RunSettings again = resolve({parse_layer(to_toml(run), "run/config.toml")});
@@ -338,5 +348,6 @@ TEST_CASE("an architecture states its vocabulary and needs no task") {
   CHECK(run.model.integer("vocab") == 11);
   CHECK(run.decoder.settings.integer("buckets") == 8);
   CHECK(run.task.empty());
-  CHECK(contains(scratch::error_of(ErrorKind::usage, [] { resolve_architecture({parse_layer("[position]\nscheme = 'no'\n", "f.h5")}); }), "there is no scheme \"no\""));
+  CHECK(contains(scratch::error_of(ErrorKind::usage, [] { resolve_architecture({parse_layer("[position]\nscheme = 'no'\n", "f.h5")}); }),
+                 "there is no scheme \"no\""));
 }

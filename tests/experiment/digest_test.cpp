@@ -24,9 +24,7 @@ struct Folder {
     std::filesystem::create_directories(path);
   }
   ~Folder() { std::filesystem::remove_all(path); }
-  void write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path / name, std::ios::binary) << bytes;
-  }
+  void write(const std::string& name, const std::string& bytes) const { std::ofstream(path / name, std::ios::binary) << bytes; }
 };
 
 ErrorKind kind_of_error(const Folder& folder) {
@@ -58,8 +56,7 @@ TEST_CASE("a file has the digest of its bytes") {
 
 TEST_CASE("a file that cannot be read is an input error that names it") {
   const Folder folder;
-  CHECK_THROWS_WITH_AS(sha256_of_file(folder.path / "none"),
-                       (folder.path.string() + "/none: cannot be read: No such file or directory").c_str(), Error);
+  CHECK_THROWS_WITH_AS(sha256_of_file(folder.path / "none"), (folder.path.string() + "/none: cannot be read: No such file or directory").c_str(), Error);
   CHECK_THROWS_AS(sha256_of_file(folder.path), Error);
 }
 
@@ -67,8 +64,7 @@ TEST_CASE("a list tells files that hold from missing and changed ones, in its or
   const Folder folder;
   folder.write("b.txt", "abc");
   folder.write("a name", "abd");
-  folder.write("SHA256SUMS",
-               of_abc + "  b.txt\n" + of_abc + "  a name\n" + of_nothing + "  gone\n" + of_abc + " *b.txt\n");
+  folder.write("SHA256SUMS", of_abc + "  b.txt\n" + of_abc + "  a name\n" + of_nothing + "  gone\n" + of_abc + " *b.txt\n");
   const auto files = check_sums(folder.path);
   REQUIRE(files.size() == 4);
   CHECK(files[0].name == "b.txt");

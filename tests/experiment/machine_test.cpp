@@ -21,8 +21,7 @@ struct FakeRoot {
   }
 };
 
-const char* const meminfo_of_8_gb =
-    "MemTotal:        8388608 kB\nMemFree:          100 kB\nMemAvailable:    6291456 kB\n";
+const char* const meminfo_of_8_gb = "MemTotal:        8388608 kB\nMemFree:          100 kB\nMemAvailable:    6291456 kB\n";
 constexpr Index gb = Index{1} << 30;
 
 }  // namespace

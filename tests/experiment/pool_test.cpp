@@ -67,8 +67,7 @@ TEST_CASE("a place that becomes free is taken while a slow child goes on") {
 
 TEST_CASE("one that dies takes no other along") {
   Diary diary;
-  const auto exits =
-      run_pool(2, {shell("sleep 0.3; echo alive"), shell("kill -SEGV $$"), shell("echo after")}, diary.events);
+  const auto exits = run_pool(2, {shell("sleep 0.3; echo alive"), shell("kill -SEGV $$"), shell("echo after")}, diary.events);
   CHECK(exits[0].output == "alive\n");
   CHECK(exits[0].well());
   CHECK(exits[1].how == Exit::How::signalled);

@@ -48,8 +48,7 @@ std::string contents(const std::filesystem::path& file) {
 
 /// Waits for the number that a child writes into a file.
 pid_t pid_in(const std::filesystem::path& file) {
-  for (int i = 0; i < 500 && contents(file).find('\n') == std::string::npos; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < 500 && contents(file).find('\n') == std::string::npos; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   return static_cast<pid_t>(std::stol(contents(file)));
 }
 
@@ -114,9 +113,7 @@ TEST_CASE("output beyond the cap is thrown away, and the child is not held up by
   CHECK(exit.well());
 }
 
-TEST_CASE("more output than a pipe holds is captured whole") {
-  CHECK(run(shell("yes 123456789 | head -c 1000000")).output.size() == 1'000'000);
-}
+TEST_CASE("more output than a pipe holds is captured whole") { CHECK(run(shell("yes 123456789 | head -c 1000000")).output.size() == 1'000'000); }
 
 TEST_CASE("outputs go to files, which are appended to") {
   const Folder folder;

@@ -179,8 +179,7 @@ TEST_CASE("the time left follows a change of pace") {
   for (int i = 1; i <= 100; ++i) session.after(1, i);                // one step a second ...
   for (int i = 1; i <= 100; ++i) session.after(0.99, 100 + 10 * i);  // ... then ten
   const std::string line = session.progress.plain_line();
-  CHECK(line.find("14:") !=
-        std::string::npos);  // 8900 steps at 10 / 0.99 a second are 14:41; by the mean it were 26:46
+  CHECK(line.find("14:") != std::string::npos);  // 8900 steps at 10 / 0.99 a second are 14:41; by the mean it were 26:46
 }
 
 TEST_CASE("nothing is promised before there is a rate, or on a clock that stands still") {

@@ -15,7 +15,8 @@ namespace {
 
 std::vector<std::filesystem::path> fixtures() {
   std::vector<std::filesystem::path> files;
-  for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(SEXTANT_SOURCE_DIR) / "tests/fixtures/parity")) files.push_back(file.path());
+  for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(SEXTANT_SOURCE_DIR) / "tests/fixtures/parity"))
+    files.push_back(file.path());
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -23,17 +24,25 @@ std::vector<std::filesystem::path> fixtures() {
 }  // namespace
 
 TEST_CASE("every fixture that this build has the scheme for passes, and the others are refused by name") {
-  const char* const expected[] = {"alibi-decoder", "alibi-encoder", "alibi-seq2seq", "alibi-three-heads", "gelu-tanh", "learned-decoder", "learned-encoder", "learned-seq2seq",
-                                  "left-padded-learned", "left-padded-rope", "left-padded-t5", "none-decoder", "none-encoder", "none-seq2seq", "numbered-alibi", "numbered-learned",
-                                  "numbered-rope", "numbered-t5", "post-norm", "rmsnorm-relu-untied", "rope-base", "rope-decoder", "rope-encoder", "rope-interleaved", "rope-partial",
-                                  "rope-seq2seq", "sinusoidal-concatenated", "sinusoidal-decoder", "sinusoidal-encoder", "sinusoidal-seq2seq", "t5-decoder", "t5-encoder", "t5-seq2seq"};
+  const char* const expected[] = {"alibi-decoder",      "alibi-encoder",       "alibi-seq2seq",
+                                  "alibi-three-heads",  "gelu-tanh",           "learned-decoder",
+                                  "learned-encoder",    "learned-seq2seq",     "left-padded-learned",
+                                  "left-padded-rope",   "left-padded-t5",      "none-decoder",
+                                  "none-encoder",       "none-seq2seq",        "numbered-alibi",
+                                  "numbered-learned",   "numbered-rope",       "numbered-t5",
+                                  "post-norm",          "rmsnorm-relu-untied", "rope-base",
+                                  "rope-decoder",       "rope-encoder",        "rope-interleaved",
+                                  "rope-partial",       "rope-seq2seq",        "sinusoidal-concatenated",
+                                  "sinusoidal-decoder", "sinusoidal-encoder",  "sinusoidal-seq2seq",
+                                  "t5-decoder",         "t5-encoder",          "t5-seq2seq"};
   std::vector<std::string> passed;
   double worst = 0;
   for (const auto& file : fixtures()) {
     CAPTURE(file.filename().string());
     try {
       const Parity parity = verify(file);
-      CHECK_MESSAGE(parity.passed(), "logits " << parity.logits << ", loss " << parity.loss << ", gradients " << parity.gradients << ", worst " << parity.worst);
+      CHECK_MESSAGE(parity.passed(),
+                    "logits " << parity.logits << ", loss " << parity.loss << ", gradients " << parity.gradients << ", worst " << parity.worst);
       worst = std::max({worst, parity.logits, parity.loss, parity.gradients});
       passed.push_back(file.stem().string());
     } catch (const Error& error) {

@@ -64,7 +64,7 @@ const std::vector<Library> libraries = {
 // ---- What is there ------------------------------------------------------------------------------------------------
 
 struct Include {
-  std::string file;    // "src/nn/attention.cpp", from the root of the house
+  std::string file;  // "src/nn/attention.cpp", from the root of the house
   std::size_t line{};
   std::string target;  // between the brackets or quotes; empty if it is a macro
   bool quoted{};
@@ -277,7 +277,9 @@ TEST_CASE("The proof of the floors notices what is wrong") {
   CHECK(strays("src/experiment/configuration.cpp", "#include <CLI/CLI.hpp>"));
   CHECK(strays("src/train/trainer.cpp", "#include <nlohmann/json.hpp>"));
   CHECK_FALSE(strays("src/train/hdf5_library.hpp", "#include <hdf5.h>"));
-  CHECK_FALSE(libraries_that_left_home(includes_of({{"src/experiment/a.cpp", "#include <toml++/toml.h>"}, {"src/experiment/b.cpp", "#include <toml++/toml.h>"}})).empty());
+  CHECK_FALSE(
+      libraries_that_left_home(includes_of({{"src/experiment/a.cpp", "#include <toml++/toml.h>"}, {"src/experiment/b.cpp", "#include <toml++/toml.h>"}}))
+          .empty());
 
   const auto touches = [](const std::string& file, const std::string& text) { return !engine_that_touches_the_world(one_file(file, text)).empty(); };
   for (const char* header : {"<iostream>", "<fstream>", "<filesystem>", "<cstdio>", "<spdlog/spdlog.h>", "<unistd.h>"}) {

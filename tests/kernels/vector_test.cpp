@@ -41,7 +41,8 @@ TEST_CASE("vectorised exp, tanh and erf are right to a few units in the last pla
 
 TEST_CASE("GELU in both forms is right") {
   CHECK(worst_error(-8, 8, 0.1, vector::gelu, [](double x) { return x * phi(x); }) < 16 * epsilon);
-  CHECK(worst_error(-8, 8, 0.1, vector::gelu_tanh, [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }) < 16 * epsilon);
+  CHECK(worst_error(-8, 8, 0.1, vector::gelu_tanh, [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }) <
+        16 * epsilon);
 }
 
 TEST_CASE("a value does not depend on where in the row it stands") {

@@ -116,7 +116,8 @@ Values places(const Values& logits, std::size_t begin, std::size_t end) {
 template <class T>
 std::vector<T> permuted(const std::vector<T>& x, const std::vector<std::size_t>& order, std::size_t width = 1) {
   std::vector<T> result;
-  for (const std::size_t t : order) result.insert(result.end(), x.begin() + static_cast<std::ptrdiff_t>(t * width), x.begin() + static_cast<std::ptrdiff_t>((t + 1) * width));
+  for (const std::size_t t : order)
+    result.insert(result.end(), x.begin() + static_cast<std::ptrdiff_t>(t * width), x.begin() + static_cast<std::ptrdiff_t>((t + 1) * width));
   return result;
 }
 
@@ -169,9 +170,12 @@ TEST_CASE("a scheme claims to be relative exactly when adding a constant to all 
     for (double& p : main.numbers) p += 1000;
     for (double& p : source.numbers) p += 300;  // two streams, two counters
     const double gap = difference(before, subject.logits(main, source));
-    if (entry.claims.relative) CHECK(gap <= same);
-    else if (entry.claims.reads_positions) CHECK(gap >= changed);
-    else CHECK(gap == 0);
+    if (entry.claims.relative)
+      CHECK(gap <= same);
+    else if (entry.claims.reads_positions)
+      CHECK(gap >= changed);
+    else
+      CHECK(gap == 0);
   });
 }
 
@@ -182,13 +186,17 @@ TEST_CASE("a scheme claims to read positions exactly when another numbering chan
     Feed main{sentence}, source{question};
     for (std::size_t t = 0; t < main.numbers.size(); ++t) main.numbers[t] = static_cast<double>(3 * t + t * t % 5);
     const double gap = difference(before, subject.logits(main, source));
-    if (entry.claims.reads_positions) CHECK(gap >= changed);
-    else CHECK(gap == 0);
+    if (entry.claims.reads_positions)
+      CHECK(gap >= changed);
+    else
+      CHECK(gap == 0);
     if (kind != Kind::seq2seq) return;
     for (std::size_t t = 0; t < source.numbers.size(); ++t) source.numbers[t] = static_cast<double>(5 * t);
     const double source_gap = difference(subject.logits(main, Feed{question}), subject.logits(main, source));
-    if (entry.claims.reads_positions) CHECK(source_gap >= changed);
-    else CHECK(source_gap == 0);
+    if (entry.claims.reads_positions)
+      CHECK(source_gap >= changed);
+    else
+      CHECK(source_gap == 0);
   });
 }
 
@@ -197,8 +205,10 @@ TEST_CASE("a scheme claims to be blind to order exactly when permuting an encode
     CAPTURE(entry.name);
     Subject subject(entry, Kind::encoder);
     const double gap = difference(subject.logits(permuted(sentence, shuffle9), {}), permuted(subject.logits(sentence, {}), shuffle9, vocab));
-    if (entry.claims.order_blind) CHECK(gap <= same);
-    else CHECK(gap >= changed);
+    if (entry.claims.order_blind)
+      CHECK(gap <= same);
+    else
+      CHECK(gap >= changed);
   }
 }
 
@@ -210,8 +220,10 @@ TEST_CASE("a scheme claims to be blind to reversal exactly when reversing an enc
     for (const Ids& tokens : {Ids{6, 2, 9}, sentence}) {
       const auto order = reversed_order(tokens.size());
       const double gap = difference(subject.logits(permuted(tokens, order), {}), permuted(subject.logits(tokens, {}), order, vocab));
-      if (entry.claims.reversal_blind) CHECK(gap <= same);
-      else CHECK(gap >= changed);
+      if (entry.claims.reversal_blind)
+        CHECK(gap <= same);
+      else
+        CHECK(gap >= changed);
     }
   }
 }
@@ -227,8 +239,10 @@ TEST_CASE("a scheme claims to be none without its parameters exactly when zeroin
     Subject subject(entry, kind), plain(find_scheme("none"), kind);
     subject.zero_position_parameters();
     const double gap = difference(subject.logits(sentence, question), plain.logits(sentence, question));
-    if (entry.claims.zero_is_none) CHECK(gap <= same);
-    else CHECK(gap >= changed);
+    if (entry.claims.zero_is_none)
+      CHECK(gap <= same);
+    else
+      CHECK(gap >= changed);
   });
 }
 
@@ -278,7 +292,8 @@ TEST_CASE("a prefix alone is answered as at the beginning of the whole") {
       CAPTURE(kind_name(kind));
       Subject subject(entry, kind);
       const Values whole = subject.logits(sentence, question);
-      for (std::size_t t = 1; t < sentence.size(); ++t) CHECK(difference(subject.logits(Ids(sentence.begin(), sentence.begin() + static_cast<std::ptrdiff_t>(t)), question), places(whole, 0, t)) <= same);
+      for (std::size_t t = 1; t < sentence.size(); ++t)
+        CHECK(difference(subject.logits(Ids(sentence.begin(), sentence.begin() + static_cast<std::ptrdiff_t>(t)), question), places(whole, 0, t)) <= same);
     }
 }
 
@@ -321,8 +336,10 @@ TEST_CASE("a decoder without positions is blind to the order of the past with on
     Subject subject(find_scheme("none"), Kind::decoder, layers);
     const double gap = difference(places(subject.logits(past, {}), 4, 5), places(subject.logits(reordered, {}), 4, 5));
     CAPTURE(layers);
-    if (layers == 1) CHECK(gap <= same);
-    else CHECK(gap >= changed);
+    if (layers == 1)
+      CHECK(gap <= same);
+    else
+      CHECK(gap >= changed);
   }
 }
 

@@ -140,8 +140,8 @@ StackPosition stack_position(const std::string& name, const Given& given = {}) {
 
 /// A transformer of one kind with a scheme in all its stacks.
 Transformer transformer(const std::string& scheme, const Given& given, Kind kind, Index dim, Index heads, Index trained = 0, Index trained_source = 0) {
-  return Transformer({.kind = kind, .vocab = 7, .layers = 1, .dim = dim, .heads = heads, .ffn_dim = 8}, {stack_position(scheme, given), stack_position(scheme, given)}, trained,
-                     trained_source);
+  return Transformer({.kind = kind, .vocab = 7, .layers = 1, .dim = dim, .heads = heads, .ffn_dim = 8},
+                     {stack_position(scheme, given), stack_position(scheme, given)}, trained, trained_source);
 }
 
 }  // namespace
@@ -149,9 +149,25 @@ Transformer transformer(const std::string& scheme, const Given& given, Kind kind
 TEST_CASE("T5 sorts the past of a causal stack into 32 buckets up to distance 128") {
   std::vector<std::pair<int, int>> runs;
   for (int n = 0; n < 16; ++n) runs.emplace_back(n, n);
-  runs.insert(runs.end(), {{18, 16}, {20, 17}, {23, 18}, {26, 19}, {30, 20}, {34, 21}, {39, 22}, {45, 23}, {51, 24}, {58, 25}, {66, 26}, {76, 27}, {86, 28}, {98, 29}, {112, 30}, {200, 31}});
+  runs.insert(runs.end(), {{18, 16},
+                           {20, 17},
+                           {23, 18},
+                           {26, 19},
+                           {30, 20},
+                           {34, 21},
+                           {39, 22},
+                           {45, 23},
+                           {51, 24},
+                           {58, 25},
+                           {66, 26},
+                           {76, 27},
+                           {86, 28},
+                           {98, 29},
+                           {112, 30},
+                           {200, 31}});
   CHECK(buckets_by_distance(32, 128, true, 200, -1) == from_runs(runs));
-  CHECK(buckets(32, 128, true, 2000, {2000 - 15, 2000 - 16, 2000 - 18, 2000 - 19, 2000 - 20, 2000 - 31, 2000 - 64, 2000 - 127, 1000}) == std::vector<int>{15, 16, 16, 17, 17, 21, 26, 31, 31});
+  CHECK(buckets(32, 128, true, 2000, {2000 - 15, 2000 - 16, 2000 - 18, 2000 - 19, 2000 - 20, 2000 - 31, 2000 - 64, 2000 - 127, 1000}) ==
+        std::vector<int>{15, 16, 16, 17, 17, 21, 26, 31, 31});
 }
 
 TEST_CASE("T5 puts future keys of a causal stack into bucket 0") { CHECK(buckets(32, 128, true, 5, {6, 9, 500}) == std::vector<int>{0, 0, 0}); }
@@ -205,9 +221,9 @@ TEST_CASE("ALiBi's slopes follow the paper's rule for any number of heads") {
 TEST_CASE("ALiBi's penalty grows linearly with the distance") {
   Bench bench("alibi", {}, {.stack = "stack", .causal = true, .layers = 1, .width = 16, .heads = 8}, {300}, {290, 280, 44});
   const auto bias = bench.bias();
-  CHECK(bias[0] == Real{-5});               // head 1, distance 10
-  CHECK(bias[1] == Real{-10});              // twice as far
-  CHECK(bias[3 * 7 + 2] == Real{-1});       // head 8, distance 256
+  CHECK(bias[0] == Real{-5});          // head 1, distance 10
+  CHECK(bias[1] == Real{-10});         // twice as far
+  CHECK(bias[3 * 7 + 2] == Real{-1});  // head 8, distance 256
 }
 
 TEST_CASE("sinusoids have the paper's values in both layouts") {
@@ -224,7 +240,8 @@ TEST_CASE("the product of two sinusoids depends on their distance alone") {
     std::iota(positions.begin(), positions.end(), start);
     const auto rows = sinusoid_rows(16, positions);
     for (std::size_t n = 0; n < 5; ++n) {
-      const std::vector<Real> first(rows.begin(), rows.begin() + 16), other(rows.begin() + static_cast<std::ptrdiff_t>(16 * n), rows.begin() + static_cast<std::ptrdiff_t>(16 * n + 16));
+      const std::vector<Real> first(rows.begin(), rows.begin() + 16),
+          other(rows.begin() + static_cast<std::ptrdiff_t>(16 * n), rows.begin() + static_cast<std::ptrdiff_t>(16 * n + 16));
       CHECK(std::abs(product(first, other) - expected[n]) <= 2e-6);
     }
   }
@@ -255,7 +272,8 @@ TEST_CASE("RoPE turns by its angles in both layouts") {
 
 TEST_CASE("RoPE leaves position 0 alone, and keeps lengths") {
   for (const char* layout : {"half", "interleaved"}) {
-    const std::vector<Real> at_zero = turned({1, 2, 3, 4}, 0, {{"layout", std::string(layout)}}), far = turned({1, 2, 3, 4}, 12345, {{"layout", std::string(layout)}});
+    const std::vector<Real> at_zero = turned({1, 2, 3, 4}, 0, {{"layout", std::string(layout)}}),
+                            far = turned({1, 2, 3, 4}, 12345, {{"layout", std::string(layout)}});
     CHECK(at_zero == std::vector<Real>{1, 2, 3, 4});
     CHECK(far != at_zero);
     CHECK(product(far, far) == doctest::Approx(30).epsilon(1e-6));
@@ -325,7 +343,9 @@ TEST_CASE("sinusoids refuse an odd width in any kind of model") {
 }
 
 TEST_CASE("T5 refuses buckets and distances that leave a direction without its own buckets") {
-  const auto make = [](std::int64_t count, std::int64_t farthest, Kind kind) { transformer("t5", {{"buckets", count}, {"max_distance", farthest}}, kind, 8, 2); };
+  const auto make = [](std::int64_t count, std::int64_t farthest, Kind kind) {
+    transformer("t5", {{"buckets", count}, {"max_distance", farthest}}, kind, 8, 2);
+  };
   CHECK_NOTHROW(make(2, 2, Kind::decoder));
   CHECK_NOTHROW(make(4, 2, Kind::encoder));
   CHECK_THROWS_WITH_AS(make(2, 128, Kind::encoder), "2 buckets are too few: the encoder needs at least 4", Error);
@@ -366,8 +386,10 @@ TEST_CASE("a learned table answers its last position, and names both numbers one
 TEST_CASE("a length beyond the learned table is refused before anything is computed, naming both numbers") {
   const Transformer model = transformer("learned", {{"max_positions", std::int64_t{8}}}, Kind::decoder, 8, 2);
   CHECK_NOTHROW(model.check_length(8, 0, "task.eval_lengths"));
-  CHECK_THROWS_WITH_AS(model.check_length(9, 0, "task.eval_lengths"),
-                       "task.eval_lengths: sequences of 9 tokens need position 8 in the decoder, but scheme \"learned\" knows 8 positions (0 to 7); raise its maximum or shorten the length", Error);
+  CHECK_THROWS_WITH_AS(
+      model.check_length(9, 0, "task.eval_lengths"),
+      "task.eval_lengths: sequences of 9 tokens need position 8 in the decoder, but scheme \"learned\" knows 8 positions (0 to 7); raise its maximum or shorten the length",
+      Error);
   const Transformer both = transformer("learned", {{"max_positions", std::int64_t{8}}}, Kind::seq2seq, 8, 2);
   CHECK_NOTHROW(both.check_length(8, 8, "x"));
   CHECK_THROWS_WITH_AS(both.check_length(3, 9, "x"), doctest::Contains("position 8 in the encoder"), Error);
@@ -388,7 +410,9 @@ TEST_CASE("a learned table is by default as long as the longest trained sequence
   CHECK_THROWS_WITH_AS(transformer("learned", {}, Kind::decoder, 8, 2), "position.max_positions is 0: a learned table needs at least one row", Error);
 }
 
-TEST_CASE("a misspelt scheme is answered with the nearest") { CHECK_THROWS_WITH_AS(find_scheme("rop"), "there is no scheme \"rop\"; did you mean \"rope\"?", Error); }
+TEST_CASE("a misspelt scheme is answered with the nearest") {
+  CHECK_THROWS_WITH_AS(find_scheme("rop"), "there is no scheme \"rop\"; did you mean \"rope\"?", Error);
+}
 
 TEST_CASE("the six schemes are there, each with its statement") {
   for (const char* name : {"none", "sinusoidal", "learned", "t5", "alibi", "rope"}) CHECK_NOTHROW(find_scheme(name));

@@ -30,7 +30,8 @@ Net record_net(Tape& tape) {
   Tensor x = embedding(tape, table, net.ids);
   for (int layer = 0; layer < 6; ++layer) {
     const Tape::Scope scope(tape, "layers." + std::to_string(layer));
-    const Tensor h = gelu(tape, linear(tape, x, tape.parameter("weight", {6, 6}, Initial::normal(0.4)), tape.parameter("bias", {6}, Initial::constant(0.1), Role::bias)));
+    const Tensor h =
+        gelu(tape, linear(tape, x, tape.parameter("weight", {6, 6}, Initial::normal(0.4)), tape.parameter("bias", {6}, Initial::constant(0.1), Role::bias)));
     x = add(tape, x, dropout(tape, h, 0.25, "h"));
   }
   net.logits = linear(tape, tape.reshape(x, {8, 6}), table);

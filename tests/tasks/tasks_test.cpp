@@ -70,7 +70,11 @@ std::vector<Subject> subjects() {
         all.push_back({"word_order/" + std::string(variant), entry.name, make("word_order", {{"variant", std::string(variant)}}), {3}});
       all.push_back({"word_order with front token", entry.name, make("word_order", {{"front_token", true}}), {3}});
     } else if (entry.name == "text") {
-      all.push_back({"text", entry.name, make("text", {{"train_length", std::vector<std::int64_t>{16, 20}}, {"eval_lengths", std::vector<std::int64_t>{20}}}, {{"file", counting_text(400)}}), {16, 20}});
+      all.push_back(
+          {"text",
+           entry.name,
+           make("text", {{"train_length", std::vector<std::int64_t>{16, 20}}, {"eval_lengths", std::vector<std::int64_t>{20}}}, {{"file", counting_text(400)}}),
+           {16, 20}});
     } else {
       all.push_back({entry.name, entry.name, make(entry.name), {entry.train_length.front(), 7, entry.train_length.back()}});
     }
@@ -120,7 +124,11 @@ std::unique_ptr<Task> small(const std::string& variant, bool front = false) {
 
 /// The text task with training and evaluation at one length.
 std::unique_ptr<Task> text(const std::string& contents, std::int64_t length, const std::string& unit = "characters", double share = 0.1) {
-  return make("text", {{"train_length", std::vector<std::int64_t>{length, length}}, {"eval_lengths", std::vector<std::int64_t>{length}}, {"unit", unit}, {"validation_share", share}},
+  return make("text",
+              {{"train_length", std::vector<std::int64_t>{length, length}},
+               {"eval_lengths", std::vector<std::int64_t>{length}},
+               {"unit", unit},
+               {"validation_share", share}},
               {{"file", contents}});
 }
 
@@ -155,7 +163,8 @@ TEST_CASE("all examples of one length have the same sizes, in every kind of tran
             REQUIRE(static_cast<Index>(p.source.size()) == lengths.source);
             REQUIRE(p.targets.size() == p.tokens.size());
             REQUIRE_FALSE(p.asked.empty());
-            REQUIRE(std::count_if(p.targets.begin(), p.targets.end(), [](Token t) { return t != nothing_asked; }) == static_cast<std::ptrdiff_t>(p.asked.size()));
+            REQUIRE(std::count_if(p.targets.begin(), p.targets.end(), [](Token t) { return t != nothing_asked; }) ==
+                    static_cast<std::ptrdiff_t>(p.asked.size()));
             for (const Token right : p.expected()) REQUIRE((right >= 0 && right < s.task->vocabulary().size()));
             for (const Tokens* stream : {&p.tokens, &p.source})
               for (const Token id : *stream) REQUIRE((id >= 0 && id < s.task->vocabulary().size()));
@@ -174,8 +183,10 @@ TEST_CASE("no source is in training and test, and what is right is a function of
       std::map<Tokens, std::pair<Tokens, Tokens>> right;
       for (const Split split : {Split::train, Split::test})
         for (const Example& example : many(*s.task, split, length, 400)) {
-          if (split == Split::train) trained.insert(example.source);
-          else REQUIRE_FALSE(trained.contains(example.source));
+          if (split == Split::train)
+            trained.insert(example.source);
+          else
+            REQUIRE_FALSE(trained.contains(example.source));
           const auto [found, is_new] = right.try_emplace(example.source, example.tags, example.answer);
           REQUIRE((is_new || found->second == std::pair(example.tags, example.answer)));
         }
@@ -184,7 +195,8 @@ TEST_CASE("no source is in training and test, and what is right is a function of
 
 TEST_CASE("the symbol tasks ask for what they say") {
   const Example copied = draw(*make("copy"), Split::train, 9, 1, 0), reversed = draw(*make("reverse"), Split::train, 9, 1, 0);
-  const Example before = draw(*make("previous_token", {{"back", std::int64_t{2}}}), Split::train, 9, 1, 0), at = draw(*make("token_at", {{"place", std::int64_t{4}}}), Split::train, 9, 1, 0);
+  const Example before = draw(*make("previous_token", {{"back", std::int64_t{2}}}), Split::train, 9, 1, 0),
+                at = draw(*make("token_at", {{"place", std::int64_t{4}}}), Split::train, 9, 1, 0);
   CHECK(copied.tags == copied.source);
   CHECK(copied.answer.size() == 10);
   CHECK(Tokens(copied.answer.begin(), copied.answer.end() - 1) == copied.source);
@@ -199,13 +211,17 @@ TEST_CASE("the symbol tasks ask for what they say") {
 
 TEST_CASE("the symbol tasks refuse lengths that they cannot ask about, naming the numbers") {
   Dice dice(1, "x");
-  CHECK_THROWS_WITH_AS(make("copy", {{"symbols", std::int64_t{5}}})->draw(Split::train, 6, dice), doctest::Contains("6 different symbols cannot be drawn from an alphabet of 5"), Error);
-  CHECK_THROWS_WITH_AS(make("previous_token", {{"back", std::int64_t{4}}})->draw(Split::train, 4, dice), doctest::Contains("strings of 4 symbols have no symbol 4 places back"), Error);
-  CHECK_THROWS_WITH_AS(make("token_at", {{"place", std::int64_t{4}}})->draw(Split::train, 4, dice), doctest::Contains("strings of 4 symbols have no place 4"), Error);
+  CHECK_THROWS_WITH_AS(make("copy", {{"symbols", std::int64_t{5}}})->draw(Split::train, 6, dice),
+                       doctest::Contains("6 different symbols cannot be drawn from an alphabet of 5"), Error);
+  CHECK_THROWS_WITH_AS(make("previous_token", {{"back", std::int64_t{4}}})->draw(Split::train, 4, dice),
+                       doctest::Contains("strings of 4 symbols have no symbol 4 places back"), Error);
+  CHECK_THROWS_WITH_AS(make("token_at", {{"place", std::int64_t{4}}})->draw(Split::train, 4, dice), doctest::Contains("strings of 4 symbols have no place 4"),
+                       Error);
 }
 
 TEST_CASE("where there are too few strings for a split, drawing ends, with an example or an error") {
-  for (const auto& [name, symbols, length] : std::vector<std::tuple<std::string, std::int64_t, Index>>{{"copy", 2, 2}, {"copy", 3, 2}, {"previous_token", 2, 2}, {"previous_token", 3, 2}})
+  for (const auto& [name, symbols, length] :
+       std::vector<std::tuple<std::string, std::int64_t, Index>>{{"copy", 2, 2}, {"copy", 3, 2}, {"previous_token", 2, 2}, {"previous_token", 3, 2}})
     for (const Split split : {Split::train, Split::test}) {
       CAPTURE(name);
       CAPTURE(symbols);
@@ -300,7 +316,8 @@ TEST_CASE("Korean particles follow the noun's last syllable") {
 
 TEST_CASE("Korean whole words: the particle in the word carries the role, in either order") {
   const auto task = small("korean_words");
-  const Example first = with_source(*task, "개가 사람을 물었다"), other = with_source(*task, "사람을 개가 물었다"), reversed = with_source(*task, "사람이 개를 물었다");
+  const Example first = with_source(*task, "개가 사람을 물었다"), other = with_source(*task, "사람을 개가 물었다"),
+                reversed = with_source(*task, "사람이 개를 물었다");
   CHECK(said(*task, first.tags) == "<agent> <patient> <verb>");
   CHECK(said(*task, other.tags) == "<patient> <agent> <verb>");
   CHECK(said(*task, first.answer) == "개 물었다 사람 <end>");
@@ -310,7 +327,8 @@ TEST_CASE("Korean whole words: the particle in the word carries the role, in eit
 
 TEST_CASE("Korean particles apart: both particles of a role are one token, so the bag of tokens tells nothing") {
   const auto task = small("korean_particles");
-  const Example first = with_source(*task, "개 이/가 사람 을/를 물었다"), other = with_source(*task, "사람 을/를 개 이/가 물었다"), reversed = with_source(*task, "사람 이/가 개 을/를 물었다");
+  const Example first = with_source(*task, "개 이/가 사람 을/를 물었다"), other = with_source(*task, "사람 을/를 개 이/가 물었다"),
+                reversed = with_source(*task, "사람 이/가 개 을/를 물었다");
   CHECK(said(*task, first.tags) == "<agent> - <patient> - <verb>");
   CHECK(said(*task, other.tags) == "<patient> - <agent> - <verb>");
   CHECK(said(*task, first.answer) == "개 물었다 사람 <end>");
@@ -362,7 +380,8 @@ TEST_CASE("both halves of every pair are test examples, hold the same words unle
       std::sort(c.begin(), c.end());
       REQUIRE(a == c);
       for (std::size_t k = 0; k < 3; ++k)  // and is compared word by word with the original
-        REQUIRE(pair.scrambled->source[static_cast<std::size_t>(pair.scrambled->compared[k])] == pair.first.source[static_cast<std::size_t>(pair.first.compared[k])]);
+        REQUIRE(pair.scrambled->source[static_cast<std::size_t>(pair.scrambled->compared[k])] ==
+                pair.first.source[static_cast<std::size_t>(pair.first.compared[k])]);
     }
   }
 }
@@ -379,11 +398,13 @@ TEST_CASE("a pair of nouns is in one split with all its verbs") {
 }
 
 TEST_CASE("sentence pairs of one's own are the events") {
-  const std::string pairs = "# mine\r\ndog bit man\tman bit dog\r\n\ncat saw bird\tbird saw cat\nowl ate mouse\tmouse ate owl\nfox saw hen\then saw fox\ncow saw pig\tpig saw cow\n";
+  const std::string pairs =
+      "# mine\r\ndog bit man\tman bit dog\r\n\ncat saw bird\tbird saw cat\nowl ate mouse\tmouse ate owl\nfox saw hen\then saw fox\ncow saw pig\tpig saw cow\n";
   const auto task = make("word_order", {{"test_share", 0.5}}, {{"pairs", pairs}});
   CHECK(said(*task, with_source(*task, "dog bit man").answer) == "dog bit man <end>");
   CHECK(said(*task, with_source(*task, "bird saw cat").answer) == "bird saw cat <end>");
-  CHECK_THROWS_WITH_AS(make("word_order", {{"variant", std::string("korean_bare")}}, {{"pairs", pairs}}), doctest::Contains("task.variant = \"english\", not \"korean_bare\""), Error);
+  CHECK_THROWS_WITH_AS(make("word_order", {{"variant", std::string("korean_bare")}}, {{"pairs", pairs}}),
+                       doctest::Contains("task.variant = \"english\", not \"korean_bare\""), Error);
 }
 
 TEST_CASE("a mistake in a lexicon is told with its line") {
@@ -401,9 +422,11 @@ TEST_CASE("a mistake in a lexicon is told with its line") {
 
 TEST_CASE("a mistake in a file of sentence pairs is told with its line") {
   CHECK(read_sentence_pairs("dog bit man\tman bit dog\n").front().agent == "dog");
-  for (const char* wrong : {"dog bit man", "dog bit man\tdog bit man", "dog bit man\tman saw dog", "dog bit\tbit dog", "dog bit man\tman bit cat", "dog bit dog\tdog bit dog", "the dog bit man\tman bit the dog"}) {
+  for (const char* wrong : {"dog bit man", "dog bit man\tdog bit man", "dog bit man\tman saw dog", "dog bit\tbit dog", "dog bit man\tman bit cat",
+                            "dog bit dog\tdog bit dog", "the dog bit man\tman bit the dog"}) {
     CAPTURE(wrong);
-    CHECK_THROWS_WITH_AS(read_sentence_pairs("# c\na b c\tc b a\n" + std::string(wrong) + "\n"), doctest::Contains("sentence pairs, line 3: expected two sentences of three words"), Error);
+    CHECK_THROWS_WITH_AS(read_sentence_pairs("# c\na b c\tc b a\n" + std::string(wrong) + "\n"),
+                         doctest::Contains("sentence pairs, line 3: expected two sentences of three words"), Error);
   }
   CHECK_THROWS_WITH_AS(read_sentence_pairs("# only a comment\n"), "the file holds no sentence pair", Error);
 }
@@ -413,10 +436,13 @@ TEST_CASE("events that all fall into one split are refused") {
 }
 
 TEST_CASE("a prompt's unknown word is named with its place") {
-  CHECK_THROWS_WITH_AS(small("english")->encode("dog bites man"), doctest::Contains("the word \"bites\", number 2 of the prompt, is not in the vocabulary"), Error);
+  CHECK_THROWS_WITH_AS(small("english")->encode("dog bites man"), doctest::Contains("the word \"bites\", number 2 of the prompt, is not in the vocabulary"),
+                       Error);
 }
 
-TEST_CASE("an unknown task is answered with the nearest") { CHECK_THROWS_WITH_AS(find_task("word-order"), "there is no task \"word-order\"; did you mean \"word_order\"?", Error); }
+TEST_CASE("an unknown task is answered with the nearest") {
+  CHECK_THROWS_WITH_AS(find_task("word-order"), "there is no task \"word-order\"; did you mean \"word_order\"?", Error);
+}
 
 TEST_CASE("a text too short for its context is refused, naming both numbers, and one just long enough works") {
   CHECK_THROWS_WITH_AS(text("hello", 8), doctest::Contains("5 < 9"), Error);
@@ -445,7 +471,10 @@ TEST_CASE("the targets of a text are the next characters, shifted once, each pla
 }
 
 TEST_CASE("a byte-order mark is dropped and CR LF read as LF, and both are said") {
-  const auto task = text("\xEF\xBB\xBF" "ab\r\ncd\r\nef", 4);
+  const auto task = text(
+      "\xEF\xBB\xBF"
+      "ab\r\ncd\r\nef",
+      4);
   CHECK(task->vocabulary().size() == 7);  // a to f and the line's end
   CHECK(task->vocabulary().find("\xEF\xBB\xBF") < 0);
   CHECK(task->vocabulary().find("\r") < 0);
@@ -459,9 +488,9 @@ TEST_CASE("a byte-order mark is dropped and CR LF read as LF, and both are said"
 TEST_CASE("invalid UTF-8 is refused with its byte, and can be read as bytes") {
   CHECK_THROWS_WITH_AS(text("\xff\xfe", 1), doctest::Contains("not valid UTF-8 at byte 0"), Error);
   CHECK_THROWS_WITH_AS(text("ab\nc\xe3\x81", 1), doctest::Contains("not valid UTF-8 at byte 4 (line 2): 0xE3"), Error);
-  CHECK_THROWS_WITH_AS(text("abc\xc0\x80", 1), doctest::Contains("at byte 3"), Error);           // overlong
-  CHECK_THROWS_WITH_AS(text("abc\xed\xa0\x80", 1), doctest::Contains("at byte 3"), Error);       // a surrogate
-  CHECK_THROWS_WITH_AS(text("abc\xf4\x90\x80\x80", 1), doctest::Contains("at byte 3"), Error);   // past U+10FFFF
+  CHECK_THROWS_WITH_AS(text("abc\xc0\x80", 1), doctest::Contains("at byte 3"), Error);          // overlong
+  CHECK_THROWS_WITH_AS(text("abc\xed\xa0\x80", 1), doctest::Contains("at byte 3"), Error);      // a surrogate
+  CHECK_THROWS_WITH_AS(text("abc\xf4\x90\x80\x80", 1), doctest::Contains("at byte 3"), Error);  // past U+10FFFF
   const auto task = text("\xff\xfe\r\n", 1, "bytes");
   CHECK(task->vocabulary().size() == 256);
   CHECK(task->encode("\xff\r") == Tokens{255, 13});

@@ -31,10 +31,8 @@ struct State {
   explicit State(int layers = 1) {
     parameters.declare("token_embedding.weight", {3, 2}, Initial::normal(1), Role::weight);
     for (int i = 0; i < layers; ++i)
-      for (const char* part :
-           {"attention.query", "attention.key", "attention.value", "attention.output", "mlp.up", "mlp.down"}) {
-        parameters.declare(fmt::format("decoder.layers.{}.{}.weight", i, part), {2, 2}, Initial::normal(1),
-                           Role::weight);
+      for (const char* part : {"attention.query", "attention.key", "attention.value", "attention.output", "mlp.up", "mlp.down"}) {
+        parameters.declare(fmt::format("decoder.layers.{}.{}.weight", i, part), {2, 2}, Initial::normal(1), Role::weight);
         parameters.declare(fmt::format("decoder.layers.{}.{}.bias", i, part), {2}, Initial::constant(0), Role::bias);
       }
     first.resize(parameters.values().size());
@@ -46,25 +44,19 @@ struct State {
     std::uint64_t next = 0;
     for (const Parameter& parameter : parameters.list())
       for (Index i = parameter.offset; i < parameter.offset + parameter.count; ++i)
-        for (Real* value : {&parameters.values()[static_cast<std::size_t>(i)], &first[static_cast<std::size_t>(i)],
-                            &second[static_cast<std::size_t>(i)]}) {
+        for (Real* value : {&parameters.values()[static_cast<std::size_t>(i)], &first[static_cast<std::size_t>(i)], &second[static_cast<std::size_t>(i)]}) {
           const std::uint64_t bits = draws.bits(next++);
           std::memcpy(value, &bits, sizeof(Real));
         }
   }
 
-  void save(const fs::path& path, const Checkpoint& checkpoint) {
-    save_checkpoint(path, checkpoint, parameters, first, second);
-  }
+  void save(const fs::path& path, const Checkpoint& checkpoint) { save_checkpoint(path, checkpoint, parameters, first, second); }
   Checkpoint load(const fs::path& path) { return load_checkpoint(path, parameters, first, second); }
 };
 
-bool same_bits(std::span<const Real> a, std::span<const Real> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
-}
+bool same_bits(std::span<const Real> a, std::span<const Real> b) { return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0; }
 bool same_bits(State& a, State& b) {
-  return same_bits(a.parameters.values(), b.parameters.values()) && same_bits(a.first, b.first) &&
-         same_bits(a.second, b.second);
+  return same_bits(a.parameters.values(), b.parameters.values()) && same_bits(a.first, b.first) && same_bits(a.second, b.second);
 }
 
 Checkpoint example(std::uint64_t step = 7) {
@@ -195,8 +187,7 @@ TEST_CASE("a damaged checkpoint changes no value") {
   std::string bytes = read_file(path);
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
   std::ofstream(path) << bytes;
-  CHECK(contains(error_of(ErrorKind::damaged, [&] { state.load(path); }),
-                 "one.h5: damaged: its contents do not match their digest"));
+  CHECK(contains(error_of(ErrorKind::damaged, [&] { state.load(path); }), "one.h5: damaged: its contents do not match their digest"));
   CHECK(same_bits(state, same));
 }
 
@@ -204,8 +195,7 @@ TEST_CASE("another version is refused and both are named") {
   const fs::path folder = scratch::folder("checkpoint-version");
   std::string bytes = small_checkpoint(folder);
   bytes[8] = 9;
-  CHECK(contains(damage_found(folder / "newer.h5", bytes),
-                 "newer.h5: its format has version 9, and this program reads version 1"));
+  CHECK(contains(damage_found(folder / "newer.h5", bytes), "newer.h5: its format has version 9, and this program reads version 1"));
   CHECK(contains(damage_found(folder / "foreign.h5", std::string(2000, 'x')), "not a checkpoint of this program"));
 }
 
@@ -229,8 +219,7 @@ TEST_CASE("missing and unexpected and differently shaped parameters are all list
   ParameterStore parameters(1);
   for (const Parameter& parameter : saved.parameters.list())
     if (!contains(parameter.name, "mlp"))
-      parameters.declare(parameter.name, parameter.name == "token_embedding.weight" ? Shape{4, 2} : parameter.shape,
-                         Initial::constant(1), Role::weight);
+      parameters.declare(parameter.name, parameter.name == "token_embedding.weight" ? Shape{4, 2} : parameter.shape, Initial::constant(1), Role::weight);
   parameters.declare("decoder.position.bias", {2}, Initial::constant(1), Role::position);
   parameters.declare("head.weight", {2}, Initial::constant(1), Role::weight);
   std::vector<Real> moment(parameters.values().size());
@@ -271,13 +260,11 @@ TEST_CASE("a folder that cannot be written gives one Error with path and reason"
   State state;
   CHECK(error_of(ErrorKind::failure, [&] { state.save(folder / "file" / "checkpoints" / "one.h5", example()); }) ==
         (folder / "file").string() + ": make folder: a file of this name is in the way");
-  CHECK(contains(error_of(ErrorKind::failure, [&] { state.save("/proc/one.h5", example()); }),
-                 "/proc/one.h5: cannot be saved: "));
+  CHECK(contains(error_of(ErrorKind::failure, [&] { state.save("/proc/one.h5", example()); }), "/proc/one.h5: cannot be saved: "));
   if (::geteuid() == 0) return;  // to root nothing is forbidden
   fs::create_directory(folder / "closed");
   fs::permissions(folder / "closed", fs::perms::owner_read | fs::perms::owner_exec);
-  CHECK(contains(error_of(ErrorKind::failure, [&] { state.save(folder / "closed" / "one.h5", example()); }),
-                 "Permission denied"));
+  CHECK(contains(error_of(ErrorKind::failure, [&] { state.save(folder / "closed" / "one.h5", example()); }), "Permission denied"));
 }
 
 TEST_CASE("the newest checkpoint whose seal holds is found and the damaged ones are told") {

@@ -32,8 +32,7 @@ pid_t ended_process() {
 
 TEST_CASE("a saved text is read back and nothing is left aside") {
   const fs::path folder = scratch::folder("durable-text"), target = folder / "status";
-  for (const std::string& text :
-       {std::string("first\n"), std::string(), std::string("a\0b", 3), std::string(300'000, 'x')}) {
+  for (const std::string& text : {std::string("first\n"), std::string(), std::string("a\0b", 3), std::string(300'000, 'x')}) {
     write_text_durably(target, text);
     CHECK(read_file(target) == text);
   }
@@ -81,8 +80,7 @@ TEST_CASE("a write or a check that fails leaves the old file intact") {
     CHECK(read_file(target) == "old");
     CHECK(scratch::entries(folder) == 1);
   }
-  CHECK(contains(error_of(ErrorKind::failure, [&] { write_durably(target, nothing, nothing); }),
-                 "No such file or directory"));
+  CHECK(contains(error_of(ErrorKind::failure, [&] { write_durably(target, nothing, nothing); }), "No such file or directory"));
   CHECK(read_file(target) == "old");
 }
 
@@ -103,22 +101,18 @@ TEST_CASE("a target that cannot be made is one Error with path and reason") {
   const fs::path folder = scratch::folder("durable-impossible");
   put(folder / "file", "no folder");
   const fs::path below = folder / "file" / "status";
-  CHECK(error_of(ErrorKind::failure, [&] { write_text_durably(below, "x"); }) ==
-        below.string() + ": cannot be saved: open: Not a directory");
-  CHECK(contains(error_of(ErrorKind::failure, [&] { make_folder(folder / "file" / "deep"); }),
-                 "file: make folder: a file of this name is in the way"));
+  CHECK(error_of(ErrorKind::failure, [&] { write_text_durably(below, "x"); }) == below.string() + ": cannot be saved: open: Not a directory");
+  CHECK(contains(error_of(ErrorKind::failure, [&] { make_folder(folder / "file" / "deep"); }), "file: make folder: a file of this name is in the way"));
   CHECK(contains(error_of(ErrorKind::failure, [] { make_folder("/proc/none"); }), "/proc/none: make folder: "));
 
   fs::create_directory(folder / "taken");
-  CHECK(contains(error_of(ErrorKind::failure, [&] { write_text_durably(folder / "taken", "x"); }),
-                 "rename: Is a directory"));
+  CHECK(contains(error_of(ErrorKind::failure, [&] { write_text_durably(folder / "taken", "x"); }), "rename: Is a directory"));
   CHECK(scratch::entries(folder) == 2);
 
   if (::geteuid() == 0) return;  // to root nothing is forbidden
   fs::create_directory(folder / "closed");
   fs::permissions(folder / "closed", fs::perms::owner_read | fs::perms::owner_exec);
-  CHECK(contains(error_of(ErrorKind::failure, [&] { write_text_durably(folder / "closed" / "status", "x"); }),
-                 "Permission denied"));
+  CHECK(contains(error_of(ErrorKind::failure, [&] { write_text_durably(folder / "closed" / "status", "x"); }), "Permission denied"));
 }
 
 TEST_CASE("a file is read up to the allowed size") {
@@ -126,8 +120,7 @@ TEST_CASE("a file is read up to the allowed size") {
   put(file, std::string(100'000, 'x'));
   CHECK(read_file(file, 100'000).size() == 100'000);
   CHECK(contains(error_of(ErrorKind::input, [&] { read_file(file, 99'999, ErrorKind::input); }), "99999 bytes"));
-  CHECK(contains(error_of(ErrorKind::input, [&] { read_file("/dev/zero", 1 << 20, ErrorKind::input); }),
-                 "1048576 bytes"));
+  CHECK(contains(error_of(ErrorKind::input, [&] { read_file("/dev/zero", 1 << 20, ErrorKind::input); }), "1048576 bytes"));
   CHECK(error_of(ErrorKind::input, [&] { read_file(folder / "none", 10, ErrorKind::input); }) ==
         (folder / "none").string() + ": open: No such file or directory");
   CHECK(contains(error_of(ErrorKind::failure, [&] { read_file(folder); }), "Is a directory"));
@@ -145,9 +138,8 @@ TEST_CASE("leftovers of dead processes are removed and all else stays") {
   const fs::path folder = scratch::folder("durable-leftovers");
   put(folder / fmt::format(".step-00000001.h5.{}.tmp", ended_process()), "half");
   put(folder / fmt::format(".status.{}.tmp", ::getpid()), "from an earlier process of the same number");
-  for (const std::string& name :
-       {fmt::format(".status.{}.tmp", ::getppid()), std::string(".status.tmp"), std::string(".status.12x.tmp"),
-        std::string("status.999999999.tmp"), std::string("status")})
+  for (const std::string& name : {fmt::format(".status.{}.tmp", ::getppid()), std::string(".status.tmp"), std::string(".status.12x.tmp"),
+                                  std::string("status.999999999.tmp"), std::string("status")})
     put(folder / name, "stays");
   CHECK(remove_leftovers(folder) == 2);
   CHECK(remove_leftovers(folder) == 0);

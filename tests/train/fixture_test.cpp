@@ -25,8 +25,7 @@ double cross_entropy(const Fixture& fixture) {
   int counted = 0;
   for (std::size_t row = 0; row < fixture.targets.size(); ++row) {
     if (fixture.targets[row] < 0) continue;
-    const auto begin = fixture.logits.begin() + static_cast<std::ptrdiff_t>(row) * fixture.vocabulary,
-               end = begin + fixture.vocabulary;
+    const auto begin = fixture.logits.begin() + static_cast<std::ptrdiff_t>(row) * fixture.vocabulary, end = begin + fixture.vocabulary;
     const double most = *std::max_element(begin, end);
     double total = 0;
     for (auto logit = begin; logit != end; ++logit) total += std::exp(*logit - most);
@@ -86,20 +85,15 @@ TEST_CASE("a parameter that a fixture lacks is named") {
   const Fixture fixture(parity / "rope-decoder.h5");
   CHECK(error_of(ErrorKind::damaged, [&] { fixture.parameter("head.weight"); }) ==
         (parity / "rope-decoder.h5").string() + ": parameters/head.weight is missing");
-  CHECK(contains(error_of(ErrorKind::damaged, [&] { fixture.gradient("head.weight"); }),
-                 "expected/gradients/head.weight is missing"));
+  CHECK(contains(error_of(ErrorKind::damaged, [&] { fixture.gradient("head.weight"); }), "expected/gradients/head.weight is missing"));
 }
 
 TEST_CASE("what is no fixture is refused with its path") {
   const fs::path folder = scratch::folder("fixture-foreign");
-  const auto refusal = [](const fs::path& path) {
-    return error_of(ErrorKind::damaged, [&] { const Fixture fixture(path); });
-  };
-  CHECK(contains(refusal(copy_with(folder, [](std::string& bytes) { bytes.resize(bytes.size() / 2); })),
-                 "changed.h5: open: "));
+  const auto refusal = [](const fs::path& path) { return error_of(ErrorKind::damaged, [&] { const Fixture fixture(path); }); };
+  CHECK(contains(refusal(copy_with(folder, [](std::string& bytes) { bytes.resize(bytes.size() / 2); })), "changed.h5: open: "));
   CHECK(contains(refusal(copy_with(folder, [](std::string& bytes) { bytes = "not HDF5"; })), "changed.h5: open: "));
-  CHECK(contains(refusal(copy_with(folder, [](std::string& bytes) { bytes[bytes.find("tokens")] = 'T'; })),
-                 "changed.h5: inputs: open group: "));
+  CHECK(contains(refusal(copy_with(folder, [](std::string& bytes) { bytes[bytes.find("tokens")] = 'T'; })), "changed.h5: inputs: open group: "));
   hdf5::File other = hdf5::File::create(folder / "other.h5");
   other.close();
   CHECK(contains(refusal(folder / "other.h5"), "other.h5: not a parity fixture"));

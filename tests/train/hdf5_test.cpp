@@ -72,8 +72,7 @@ std::string refusal(const fs::path& path) {
 TEST_CASE("values of every type and shape survive plain and compressed") {
   const fs::path path = scratch::folder("hdf5-values") / "values.h5";
   for (const Storage storage : {Storage::plain, Storage::compressed})
-    for (const Shape& shape :
-         {Shape{}, Shape{0}, Shape{5}, Shape{3, 0, 2}, Shape{2, 3, 4}, Shape{1, 2, 1, 2, 1, 2}, Shape{700, 900}}) {
+    for (const Shape& shape : {Shape{}, Shape{0}, Shape{5}, Shape{3, 0, 2}, Shape{2, 3, 4}, Shape{1, 2, 1, 2, 1, 2}, Shape{700, 900}}) {
       check_round_trip<float>(path, shape, storage);
       check_round_trip<double>(path, shape, storage);
       check_round_trip<std::int32_t>(path, shape, storage);
@@ -102,18 +101,15 @@ TEST_CASE("texts of any length survive") {
   file.write_text("empty", "");
   file.write_texts("texts", texts);
   file.write_texts("none", {});
-  CHECK(contains(error_of(ErrorKind::failure, [&] { file.write_text("zero", std::string_view("a\0b", 3)); }),
-                 "zero byte"));
+  CHECK(contains(error_of(ErrorKind::failure, [&] { file.write_text("zero", std::string_view("a\0b", 3)); }), "zero byte"));
   file.close();
   const File again = File::open(path);
   CHECK(again.dataset("long").read_text() == longest);
   CHECK(again.dataset("empty").read_text().empty());
   CHECK(again.dataset("texts").read_texts() == texts);
   CHECK(again.dataset("none").read_texts().empty());
-  CHECK(
-      contains(error_of(ErrorKind::damaged, [&] { again.dataset("texts").read_text(); }), "a single text is expected"));
-  CHECK(contains(error_of(ErrorKind::damaged, [&] { again.dataset("long").read_texts(); }),
-                 "a list of texts is expected"));
+  CHECK(contains(error_of(ErrorKind::damaged, [&] { again.dataset("texts").read_text(); }), "a single text is expected"));
+  CHECK(contains(error_of(ErrorKind::damaged, [&] { again.dataset("long").read_texts(); }), "a list of texts is expected"));
 }
 
 TEST_CASE("attributes survive and long ones are refused") {
@@ -129,10 +125,8 @@ TEST_CASE("attributes survive and long ones are refused") {
   group.set("words", std::vector<std::string>{"a", "b"});
   group.set("no words", std::vector<std::string>{});
   group.set("text", std::string(32 * 1024, 'x'));
-  CHECK(contains(error_of(ErrorKind::failure, [&] { group.set("longer", std::string(32 * 1024 + 1, 'x')); }),
-                 "write a dataset"));
-  CHECK(contains(error_of(ErrorKind::failure, [&] { group.set("numbers", std::vector<double>(5000)); }),
-                 "write a dataset"));
+  CHECK(contains(error_of(ErrorKind::failure, [&] { group.set("longer", std::string(32 * 1024 + 1, 'x')); }), "write a dataset"));
+  CHECK(contains(error_of(ErrorKind::failure, [&] { group.set("numbers", std::vector<double>(5000)); }), "write a dataset"));
   file.close();
 
   const File again = File::open(path);
@@ -144,10 +138,8 @@ TEST_CASE("attributes survive and long ones are refused") {
   CHECK(found.text("text").size() == 32 * 1024);
   CHECK(found.has_attribute("list"));
   CHECK_FALSE(found.has_attribute("none"));
-  CHECK(error_of(ErrorKind::damaged, [&] { found.number("none"); }) ==
-        path.string() + ": position: attribute none is missing");
-  CHECK(contains(error_of(ErrorKind::damaged, [&] { found.number("layers"); }),
-                 "stored as integer of 8 bytes, where float of 8 bytes is expected"));
+  CHECK(error_of(ErrorKind::damaged, [&] { found.number("none"); }) == path.string() + ": position: attribute none is missing");
+  CHECK(contains(error_of(ErrorKind::damaged, [&] { found.number("layers"); }), "stored as integer of 8 bytes, where float of 8 bytes is expected"));
   CHECK(contains(error_of(ErrorKind::damaged, [&] { found.integer("list"); }), "not a single value"));
   CHECK(contains(error_of(ErrorKind::damaged, [&] { found.integer("numbers"); }), "not a single value"));
   CHECK(contains(error_of(ErrorKind::damaged, [&] { found.text("base"); }), "not a text"));
@@ -193,17 +185,12 @@ TEST_CASE("the same content gives the same bytes") {
 TEST_CASE("writing what does not fit together is a failure that names the place") {
   File file = File::create(scratch::folder("hdf5-misuse") / "file.h5");
   const std::vector<float> three(3);
-  CHECK(contains(error_of(ErrorKind::failure, [&] { file.write("x", {4}, std::span<const float>(three)); }),
-                 "file.h5: x: 3 values for the shape [4]"));
+  CHECK(contains(error_of(ErrorKind::failure, [&] { file.write("x", {4}, std::span<const float>(three)); }), "file.h5: x: 3 values for the shape [4]"));
   for (const char* name : {"", ".", "a/b"})
-    CHECK(contains(
-        error_of(ErrorKind::failure, [&] { file.write("" + std::string(name), {3}, std::span<const float>(three)); }),
-        "no name of a member"));
+    CHECK(contains(error_of(ErrorKind::failure, [&] { file.write("" + std::string(name), {3}, std::span<const float>(three)); }), "no name of a member"));
   file.write("x", {3}, std::span<const float>(three));
-  CHECK(contains(error_of(ErrorKind::failure, [&] { file.write("x", {3}, std::span<const float>(three)); }),
-                 "file.h5: x: create dataset: "));
-  CHECK(contains(error_of(ErrorKind::failure, [] { File::create("/proc/none/file.h5").close(); }),
-                 "/proc/none/file.h5: open: No such file or directory"));
+  CHECK(contains(error_of(ErrorKind::failure, [&] { file.write("x", {3}, std::span<const float>(three)); }), "file.h5: x: create dataset: "));
+  CHECK(contains(error_of(ErrorKind::failure, [] { File::create("/proc/none/file.h5").close(); }), "/proc/none/file.h5: open: No such file or directory"));
 }
 
 TEST_CASE("a disk that fills up at any point is a failure with the system's reason") {
@@ -238,15 +225,9 @@ TEST_CASE("another type or shape or rank than expected is refused before reading
   const File again = File::open(path);
   const hdf5::Dataset x = again.dataset("x");
   CHECK(contains(refusal(path), "x: its values are stored as float of 4 bytes, where float of 8 bytes is expected"));
-  CHECK(contains(error_of(ErrorKind::damaged,
-                          [&] {
-                            x.read<float>(Shape{3, 2});
-                          }),
-                 "its shape is [2, 3], where [3, 2] is expected"));
-  CHECK(contains(error_of(ErrorKind::damaged, [&] { x.read<float>(Shape{6}); }),
-                 "its shape is [2, 3], where [6] is expected"));
-  CHECK(contains(error_of(ErrorKind::damaged, [&] { x.read<float>(Shape{std::numeric_limits<Index>::max() / 4}); }),
-                 "x: "));
+  CHECK(contains(error_of(ErrorKind::damaged, [&] { x.read<float>(Shape{3, 2}); }), "its shape is [2, 3], where [3, 2] is expected"));
+  CHECK(contains(error_of(ErrorKind::damaged, [&] { x.read<float>(Shape{6}); }), "its shape is [2, 3], where [6] is expected"));
+  CHECK(contains(error_of(ErrorKind::damaged, [&] { x.read<float>(Shape{std::numeric_limits<Index>::max() / 4}); }), "x: "));
   CHECK(contains(error_of(ErrorKind::damaged, [&] { x.read_texts(); }), "a list of texts"));
   CHECK(error_of(ErrorKind::damaged, [&] { again.dataset("y"); }) == path.string() + ": y is missing");
   CHECK(contains(error_of(ErrorKind::damaged, [&] { again.dataset("group"); }), "group: open dataset: "));
@@ -258,13 +239,8 @@ TEST_CASE("links are not followed") {
   File other = File::create(folder / "other.h5");
   other.write("x", {1}, std::span<const double>(std::vector<double>{1}));
   other.close();
-  CHECK(
-      contains(refusal(strange(folder, [](hid_t file) { H5Lcreate_soft("/y", file, "x", H5P_DEFAULT, H5P_DEFAULT); })),
-               "not followed"));
-  CHECK(contains(
-      refusal(strange(folder,
-                      [](hid_t file) { H5Lcreate_external("other.h5", "/x", file, "x", H5P_DEFAULT, H5P_DEFAULT); })),
-      "not followed"));
+  CHECK(contains(refusal(strange(folder, [](hid_t file) { H5Lcreate_soft("/y", file, "x", H5P_DEFAULT, H5P_DEFAULT); })), "not followed"));
+  CHECK(contains(refusal(strange(folder, [](hid_t file) { H5Lcreate_external("other.h5", "/x", file, "x", H5P_DEFAULT, H5P_DEFAULT); })), "not followed"));
 }
 
 TEST_CASE("values in another file are not read") {
@@ -297,8 +273,8 @@ TEST_CASE("another filter is refused by its name") {
     add_doubles(file, {10}, settings, true);
     H5Pclose(settings);
   };
-  CHECK(contains(refusal(strange(scratch::folder("hdf5-filter"), scaled)),
-                 "x: it needs the filter 5 (nbit), and only deflate, shuffle and fletcher32 are read"));
+  CHECK(
+      contains(refusal(strange(scratch::folder("hdf5-filter"), scaled)), "x: it needs the filter 5 (nbit), and only deflate, shuffle and fletcher32 are read"));
 }
 
 TEST_CASE("more values than a file can hold take no memory") {
@@ -308,14 +284,8 @@ TEST_CASE("more values than a file can hold take no memory") {
                                    add_doubles(file, {1 << 20, 1 << 20}, H5P_DEFAULT, false);
                                  })),
                  "bytes of values, of which the file of"));
-  CHECK(
-      contains(refusal(strange(folder, [](hid_t file) { add_doubles(file, {hsize_t{1} << 50}, H5P_DEFAULT, false); })),
-               "not believable"));
-  CHECK(contains(refusal(strange(folder,
-                                 [](hid_t file) {
-                                   add_doubles(file, {1, 1, 1, 1, 1, 1, 1}, H5P_DEFAULT, true);
-                                 })),
-                 "7 axes"));
+  CHECK(contains(refusal(strange(folder, [](hid_t file) { add_doubles(file, {hsize_t{1} << 50}, H5P_DEFAULT, false); })), "not believable"));
+  CHECK(contains(refusal(strange(folder, [](hid_t file) { add_doubles(file, {1, 1, 1, 1, 1, 1, 1}, H5P_DEFAULT, true); })), "7 axes"));
   const auto chunked = [](hid_t file) {
     const hsize_t chunk[2] = {1 << 10, 1 << 10}, most[2] = {H5S_UNLIMITED, H5S_UNLIMITED}, extents[2] = {2, 2};
     const hid_t settings = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(2, extents, most);
@@ -340,10 +310,8 @@ TEST_CASE("what is no HDF5 file is told apart from what is not there") {
   const fs::path folder = scratch::folder("hdf5-foreign");
   std::ofstream(folder / "text.h5") << std::string(3000, 'x');
   std::ofstream(folder / "empty.h5") << "";
-  for (const char* name : {"text.h5", "empty.h5"})
-    CHECK(contains(error_of(ErrorKind::damaged, [&] { File::open(folder / name); }), "signature not found"));
-  CHECK(error_of(ErrorKind::failure, [&] { File::open(folder / "none.h5"); }) ==
-        (folder / "none.h5").string() + ": open: No such file or directory");
+  for (const char* name : {"text.h5", "empty.h5"}) CHECK(contains(error_of(ErrorKind::damaged, [&] { File::open(folder / name); }), "signature not found"));
+  CHECK(error_of(ErrorKind::failure, [&] { File::open(folder / "none.h5"); }) == (folder / "none.h5").string() + ": open: No such file or directory");
   CHECK(contains(error_of(ErrorKind::failure, [&] { File::open(folder); }), "not a regular file"));
 }
 
@@ -354,8 +322,7 @@ TEST_CASE("a file that its writer never closed is refused with the remedy") {
   const hid_t file = H5Fcreate((folder / "open.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   H5Fflush(file, H5F_SCOPE_GLOBAL);
   fs::copy_file(folder / "open.h5", folder / "killed.h5");
-  CHECK(contains(error_of(ErrorKind::damaged, [&] { File::open(folder / "killed.h5"); }),
-                 "killed.h5: open: its writer never closed it"));
+  CHECK(contains(error_of(ErrorKind::damaged, [&] { File::open(folder / "killed.h5"); }), "killed.h5: open: its writer never closed it"));
   H5Fclose(file);
   H5Pclose(access);
 }

@@ -88,8 +88,10 @@ TEST_CASE("an optimizer that continues from its moments at any step gives the sa
 
 TEST_CASE("without a gradient only weights decay: biases, norms and position parameters stay where they are") {
   ParameterStore store(1);
-  const int weight = store.declare("decoder.layers.0.mlp.up.weight", {2, 2}, Initial::constant(1), Role::weight), bias = store.declare("decoder.layers.0.mlp.up.bias", {2}, Initial::constant(1), Role::bias),
-            norm = store.declare("decoder.norm.weight", {2}, Initial::constant(1), Role::norm), position = store.declare("decoder.position.bias", {2, 3}, Initial::constant(1), Role::position);
+  const int weight = store.declare("decoder.layers.0.mlp.up.weight", {2, 2}, Initial::constant(1), Role::weight),
+            bias = store.declare("decoder.layers.0.mlp.up.bias", {2}, Initial::constant(1), Role::bias),
+            norm = store.declare("decoder.norm.weight", {2}, Initial::constant(1), Role::norm),
+            position = store.declare("decoder.position.bias", {2, 3}, Initial::constant(1), Role::position);
   Optimizer optimizer(store, settings(0.1));
   store.clear_gradients();
   optimizer.step(1, 0.1, 1);
@@ -151,7 +153,7 @@ TEST_CASE("the learning rate warms up linearly and then follows a cosine to its 
   CHECK(s.rate(4) == doctest::Approx(1).epsilon(1e-12));
   CHECK(s.rate(9) == doctest::Approx(2).epsilon(1e-12));
   CHECK(s.rate(10) == doctest::Approx(2).epsilon(1e-12));
-  CHECK(s.rate(60) == doctest::Approx(1.1).epsilon(1e-12));   // half way: the mean of 2 and 0.2
+  CHECK(s.rate(60) == doctest::Approx(1.1).epsilon(1e-12));  // half way: the mean of 2 and 0.2
   CHECK(s.rate(35) == doctest::Approx(0.2 + 1.8 * 0.5 * (1 + std::sqrt(0.5))).epsilon(1e-12));
   CHECK(s.rate(110) == doctest::Approx(0.2).epsilon(1e-12));  // the last step
   for (std::int64_t step = 11; step <= 110; ++step) CHECK(s.rate(step) < s.rate(step - 1));

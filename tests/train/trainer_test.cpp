@@ -65,8 +65,14 @@ struct Size {
 Transformer model_for(const Task& task, Kind kind, const std::string& scheme = "rope", const Size& shape = {}) {
   const SchemeEntry& entry = find_scheme(scheme);
   const StackPosition position{&entry, Settings(entry.knobs), {}};
-  return Transformer({.kind = kind, .vocab = task.vocabulary().size(), .layers = shape.layers, .dim = shape.dim, .heads = shape.heads, .ffn_dim = 2 * shape.dim,
-                      .tie_embeddings = shape.tied, .dropout = shape.dropout},
+  return Transformer({.kind = kind,
+                      .vocab = task.vocabulary().size(),
+                      .layers = shape.layers,
+                      .dim = shape.dim,
+                      .heads = shape.heads,
+                      .ffn_dim = 2 * shape.dim,
+                      .tie_embeddings = shape.tied,
+                      .dropout = shape.dropout},
                      {position, position}, 64, 64);
 }
 
@@ -483,7 +489,8 @@ TEST_CASE("under one seed all schemes see the same batches and the same first va
       for (const std::int64_t i : {0, 1, 17}) {
         const auto a = plain.draw_batch(i), b = trainer.draw_batch(i);
         REQUIRE(a.size() == b.size());
-        for (std::size_t row = 0; row < a.size(); ++row) CHECK((a[row].tokens == b[row].tokens && a[row].source == b[row].source && a[row].targets == b[row].targets));
+        for (std::size_t row = 0; row < a.size(); ++row)
+          CHECK((a[row].tokens == b[row].tokens && a[row].source == b[row].source && a[row].targets == b[row].targets));
       }
       for (const Parameter& parameter : plain.parameters().list()) {
         const int theirs = trainer.parameters().find(parameter.name);
@@ -528,7 +535,9 @@ TEST_CASE("an evaluation length beyond the learned table is refused before train
   const StackPosition position{&entry, eight, {}};
   const Transformer model({.kind = Kind::seq2seq, .vocab = task->vocabulary().size(), .layers = 1, .dim = 16, .heads = 2, .ffn_dim = 16}, {position, position});
   CHECK_NOTHROW(Trainer(model, *task, quick(1), {.shortest = 1, .longest = 7, .one_per_batch = true, .evaluated = {7}}));  // with <begin> 8 tokens
-  const std::string message = error_of(ErrorKind::usage, [&] { Trainer(model, *task, quick(1), {.shortest = 1, .longest = 7, .one_per_batch = true, .evaluated = {7, 9}}); });
+  const std::string message = error_of(ErrorKind::usage, [&] {
+    Trainer(model, *task, quick(1), {.shortest = 1, .longest = 7, .one_per_batch = true, .evaluated = {7, 9}});
+  });
   CHECK(contains(message, "task.eval_lengths: sequences of 9 tokens need position 8 in the encoder"));
   CHECK(contains(message, "knows 8 positions (0 to 7)"));
 }

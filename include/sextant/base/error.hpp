@@ -15,12 +15,12 @@ namespace sextant {
 
 /// Why something failed. The command line turns it into its exit code (docs/command-line.md).
 enum class ErrorKind {
-  failure,        ///< anything else: exit code 1
-  usage,          ///< a mistake in the configuration or on the command line: 2
-  input,          ///< unusable input data (text, lexicon, prompt): 3
-  diverged,       ///< the training reached NaN or infinity: 4
-  damaged,        ///< a damaged or incompatible file: 6
-  verification,   ///< a result differs from its expectation: 7
+  failure,       ///< anything else: exit code 1
+  usage,         ///< a mistake in the configuration or on the command line: 2
+  input,         ///< unusable input data (text, lexicon, prompt): 3
+  diverged,      ///< the training reached NaN or infinity: 4
+  damaged,       ///< a damaged or incompatible file: 6
+  verification,  ///< a result differs from its expectation: 7
 };
 
 class Error : public std::runtime_error {

@@ -41,13 +41,12 @@ void parallel_for(Index count, Index grain, const Body& body) {
     const Body& body;
     Index count, grain;
   } const closure{body, count, grain};
-  detail::run_chunks(
-      (count + grain - 1) / grain,
-      [](const void* pointer, Index chunk) {
-        const auto& c = *static_cast<const Closure*>(pointer);
-        c.body(chunk * c.grain, std::min(c.count, (chunk + 1) * c.grain));
-      },
-      &closure);
+  detail::run_chunks((count + grain - 1) / grain,
+                     [](const void* pointer, Index chunk) {
+                       const auto& c = *static_cast<const Closure*>(pointer);
+                       c.body(chunk * c.grain, std::min(c.count, (chunk + 1) * c.grain));
+                     },
+                     &closure);
 }
 
 /// A grain that gives each chunk about 2^15 elementary operations, so that handing it over costs little beside it.

@@ -16,8 +16,7 @@
 
 namespace sextant {
 
-using Setting = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
-                             std::vector<std::string>>;
+using Setting = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>>;
 
 /// The setting as TOML writes it; doubles with the fewest digits that read back to the same value.
 std::string toml_text(const Setting& setting);
@@ -25,13 +24,13 @@ std::string toml_text(const Setting& setting);
 /// The statement of one setting.
 struct Knob {
   std::string name;
-  Setting initial;                    ///< its default, which also fixes its type
-  std::string help;                   ///< what it does, with its unit
+  Setting initial;   ///< its default, which also fixes its type
+  std::string help;  ///< what it does, with its unit
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  bool least_excluded = false;        ///< the least value itself is not allowed
-  std::vector<std::string> choices;   ///< for text: the allowed words; empty means any
-  bool file = false;                  ///< text that names a file, whose contents are handed over beside the settings
+  bool least_excluded = false;       ///< the least value itself is not allowed
+  std::vector<std::string> choices;  ///< for text: the allowed words; empty means any
+  bool file = false;                 ///< text that names a file, whose contents are handed over beside the settings
 
   static Knob flag(std::string name, bool initial, std::string help);
   static Knob integer(std::string name, std::int64_t initial, std::int64_t least, std::int64_t most, std::string help);

@@ -14,7 +14,18 @@
 namespace sextant::cli {
 
 /// The exit codes of docs/command-line.md.
-enum ExitCode : int { well = 0, failed = 1, wrong_usage = 2, wrong_input = 3, diverged = 4, ablation_failed = 5, damaged = 6, mismatch = 7, stopped_by_term = 75, stopped_by_int = 130 };
+enum ExitCode : int {
+  well = 0,
+  failed = 1,
+  wrong_usage = 2,
+  wrong_input = 3,
+  diverged = 4,
+  ablation_failed = 5,
+  damaged = 6,
+  mismatch = 7,
+  stopped_by_term = 75,
+  stopped_by_int = 130
+};
 
 int exit_code(ErrorKind kind);
 

@@ -21,7 +21,7 @@ struct TrainArguments {
   std::string out;
   int threads = 0;  ///< 0: all that are granted
   bool quiet = false, json = false;
-  int parent = 0;   ///< stop, after a checkpoint, when this process ends; 0: whatever others do
+  int parent = 0;  ///< stop, after a checkpoint, when this process ends; 0: whatever others do
 };
 int train(const TrainArguments& arguments);
 
@@ -46,8 +46,8 @@ struct AblateArguments {
   std::string action;  ///< plan, run or status
   std::string experiment;
   ConfigurationArguments configuration;
-  std::string out;     ///< empty: runs/<experiment's name>
-  Index jobs = 0;      ///< 0: as many as cores are granted
+  std::string out;  ///< empty: runs/<experiment's name>
+  Index jobs = 0;   ///< 0: as many as cores are granted
   bool retry_failed = false, json = false, markdown = false;
 };
 int ablate(const AblateArguments& arguments);

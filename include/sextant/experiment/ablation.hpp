@@ -17,7 +17,7 @@ namespace sextant {
 
 struct PlannedRun {
   RunSettings settings;
-  std::string identity, label;     ///< "encoder english rope, seed 1"
+  std::string identity, label;  ///< "encoder english rope, seed 1"
   std::filesystem::path folder;
 };
 
@@ -27,11 +27,12 @@ struct Ablation {
 };
 
 /// All runs of an experiment, each once, in the order of its grids. `base` layers lie under the experiment's, `over` above everything.
-Ablation plan_ablation(const std::filesystem::path& experiment, const std::filesystem::path& folder, const std::vector<Layer>& base, const std::vector<Layer>& over);
+Ablation plan_ablation(const std::filesystem::path& experiment, const std::filesystem::path& folder, const std::vector<Layer>& base,
+                       const std::vector<Layer>& over);
 
 /// What it will take, measured by a few steps of each distinct configuration; nothing is written.
 struct Estimate {
-  double seconds = 0;   ///< of one thread
+  double seconds = 0;  ///< of one thread
   Index disk_bytes = 0;
 };
 Estimate estimate(const Ablation& ablation);
@@ -39,7 +40,7 @@ Estimate estimate(const Ablation& ablation);
 /// How the runs ended.
 struct AblationOutcome {
   Index done = 0, skipped = 0, failed = 0, diverged = 0, stopped = 0;
-  double seconds = 0;   ///< from the first start to the last end
+  double seconds = 0;  ///< from the first start to the last end
 };
 
 struct AblationEvents {

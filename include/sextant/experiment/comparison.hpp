@@ -11,14 +11,14 @@ namespace sextant {
 
 /// One cell at one evaluated length. Figures of lengths inside and outside the trained range are never mixed.
 struct Cell {
-  RunRecord first;               ///< a run of the cell: all but its seed and results speak for the cell
-  LengthResult length;           ///< which length; its counts are those of the first run
+  RunRecord first;      ///< a run of the cell: all but its seed and results speak for the cell
+  LengthResult length;  ///< which length; its counts are those of the first run
   std::vector<std::int64_t> seeds;
-  Index diverged = 0;            ///< runs of these settings that diverged; they have no part in the figures
+  Index diverged = 0;  ///< runs of these settings that diverged; they have no part in the figures
   Interval exact_match;
-  Index examples = 0;            ///< of all seeds together
+  Index examples = 0;  ///< of all seeds together
   double token_accuracy = 0, loss = 0;
-  bool paired = false;           ///< the task has pairs, and the following hold
+  bool paired = false;  ///< the task has pairs, and the following hold
   double order_accuracy = 0, identical_share = 0, scrambled_identical = -1, largest_difference = 0;
   double milliseconds_per_step = 0;  ///< median over the runs
 };

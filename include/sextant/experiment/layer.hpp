@@ -18,7 +18,7 @@ namespace sextant {
 
 /// One value of a layer.
 struct Entry {
-  std::string key;     ///< "position.numbering.offset"
+  std::string key;  ///< "position.numbering.offset"
   Setting value;
   std::string origin;  ///< "experiments/word-order/experiment.toml:9", "--set" or "default"
 

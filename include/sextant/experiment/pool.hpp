@@ -23,7 +23,6 @@ struct PoolEvents {
 /// `stop` holds 0 for as long as all is well. Once it holds a signal (set by a handler, for instance), no further
 /// command is started, that signal is sent once to each child that runs, and their ends are awaited. Each child has a
 /// process group of its own (Command::own_group), so that Ctrl-C does not reach it a second time.
-std::vector<Exit> run_pool(Index jobs, const std::vector<Command>& commands, const PoolEvents& events = {},
-                           const std::atomic<int>* stop = nullptr);
+std::vector<Exit> run_pool(Index jobs, const std::vector<Command>& commands, const PoolEvents& events = {}, const std::atomic<int>* stop = nullptr);
 
 }  // namespace sextant

@@ -38,7 +38,7 @@ struct ProcessLimits {
 };
 
 struct Command {
-  std::vector<std::string> arguments;  ///< the program first: a path, or a name that is looked up in PATH
+  std::vector<std::string> arguments;                            ///< the program first: a path, or a name that is looked up in PATH
   std::vector<std::pair<std::string, std::string>> environment;  ///< set over what it inherits from us
   std::filesystem::path folder;                                  ///< its working folder; empty for ours
   Sink output, errors;

@@ -46,8 +46,8 @@ class Progress {
 
   /// `first` of `total` steps are already done when this session begins. Elsewhere than on a terminal a line comes at
   /// most every `seconds_between_lines`. The stream must outlive this object.
-  Progress(std::string label, Index first, Index total, const Terminal& terminal, std::ostream& out,
-           double seconds_between_lines = 10, Clock clock = steady_seconds);
+  Progress(std::string label, Index first, Index total, const Terminal& terminal, std::ostream& out, double seconds_between_lines = 10,
+           Clock clock = steady_seconds);
   ~Progress() { finish(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

@@ -13,14 +13,14 @@
 namespace sextant {
 
 struct RunRecord {
-  std::string outcome;   ///< "done" or "diverged"
-  std::string problem;   ///< of a diverged run: step and tensor
-  std::string identity;  ///< of the whole configuration, seed included
-  std::string settings_key;  ///< 8 hex digits, the same for runs that differ in the seed alone
+  std::string outcome;                      ///< "done" or "diverged"
+  std::string problem;                      ///< of a diverged run: step and tensor
+  std::string identity;                     ///< of the whole configuration, seed included
+  std::string settings_key;                 ///< 8 hex digits, the same for runs that differ in the seed alone
   std::string task, variant, kind, scheme;  ///< `variant` is empty for tasks without; `scheme` with the knobs that are not default
   std::int64_t layers = 0, seed = 0, steps = 0;
   bool front_token = false;
-  std::string settings;  ///< the resolved configuration as TOML
+  std::string settings;                        ///< the resolved configuration as TOML
   Index parameters = 0, parameters_added = 0;  ///< all, and those of the position schemes
   double milliseconds_per_step = 0;            ///< median
   double seconds = 0;                          ///< of training in the last session

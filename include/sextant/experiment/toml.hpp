@@ -17,7 +17,7 @@ struct TomlNode {
   std::string key;     ///< empty for an item of a list and for the document
   std::string origin;  ///< where its key stands, "experiments/word-order/experiment.toml:9"
   Shape shape = Shape::table;
-  Setting scalar;      ///< true or false, an integer, a number, or a text
+  Setting scalar;  ///< true or false, an integer, a number, or a text
   std::vector<TomlNode> children;
 
   /// The field of this name, or nullptr.

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <functional>
 
-#include "sextant/experiment/record.hpp"
 #include "sextant/experiment/assembly.hpp"
+#include "sextant/experiment/record.hpp"
 
 namespace sextant {
 

@@ -12,13 +12,13 @@
 namespace sextant::relative {
 
 struct Extents {
-  Index batch;          ///< of the pairs
+  Index batch;  ///< of the pairs
   Index heads;
   Index queries, keys;
   Index slots;
-  Index slot_batch;     ///< of the slots: `batch`, or 1 where all rows share them
-  Index slot_queries;   ///< `queries`, or 1 where all queries share them
-  Index index_batch;    ///< of the index: `batch`, or 1
+  Index slot_batch;    ///< of the slots: `batch`, or 1 where all rows share them
+  Index slot_queries;  ///< `queries`, or 1 where all queries share them
+  Index index_batch;   ///< of the index: `batch`, or 1
 };
 
 /// pairs [B, H, Tq, Tk] = slots [B|1, H, Tq|1, S] read at index [B|1, Tq, Tk].
@@ -31,9 +31,9 @@ void scatter(const Extents& e, const Real* pairs, const std::int32_t* index, row
 enum class PairLayout { half, interleaved };
 
 struct RotationExtents {
-  Index batch, heads, length, width;   ///< of x
-  Index rotated;                       ///< r: the first r channels turn, the others pass unchanged
-  Index angle_batch;                   ///< `batch`, or 1 where all rows share the angles
+  Index batch, heads, length, width;  ///< of x
+  Index rotated;                      ///< r: the first r channels turn, the others pass unchanged
+  Index angle_batch;                  ///< `batch`, or 1 where all rows share the angles
 };
 
 /// y [B, H, T, d]: the first r channels of x turned by angles whose cosines and sines [B|1, T, r/2] are given; by the

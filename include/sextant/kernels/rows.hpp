@@ -32,8 +32,8 @@ struct Sink {
   explicit operator bool() const { return data != nullptr; }
 };
 
-void layer_norm_gradient(const Real* x, const Real* weight, const Real* mean, const Real* inverse, const Real* dy, Sink dx, Sink dweight,
-                         Sink dbias, Index rows, Index n);
+void layer_norm_gradient(const Real* x, const Real* weight, const Real* mean, const Real* inverse, const Real* dy, Sink dx, Sink dweight, Sink dbias,
+                         Index rows, Index n);
 void rms_norm_gradient(const Real* x, const Real* weight, const Real* inverse, const Real* dy, Sink dx, Sink dweight, Index rows, Index n);
 
 /// out[j] (+)= sum over the rows of x[row][j], always from the first row to the last.

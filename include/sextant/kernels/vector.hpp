@@ -36,11 +36,11 @@ void gelu_tanh_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index
 
 /// The AdamW update (Loshchilov and Hutter 2019, 1711.05101) of n parameters; see train/optimizer.hpp.
 struct AdamStep {
-  double rate;               ///< the learning rate of this step
-  double decay;              ///< the weight decay, decoupled: p -= rate * decay * p before the update
+  double rate;   ///< the learning rate of this step
+  double decay;  ///< the weight decay, decoupled: p -= rate * decay * p before the update
   double beta1, beta2, epsilon;
   double correction1, correction2;  ///< 1 - beta^step
-  double gradient_factor;    ///< clipping's factor on the gradient
+  double gradient_factor;           ///< clipping's factor on the gradient
 };
 void adamw(const AdamStep& step, Real* parameter, const Real* gradient, Real* first_moment, Real* second_moment, Index n);
 

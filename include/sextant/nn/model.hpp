@@ -17,7 +17,7 @@ namespace sextant {
 /// The architecture; positions are no part of it.
 struct ModelSettings {
   Kind kind = Kind::decoder;
-  Index vocab = 0;    ///< given by the task
+  Index vocab = 0;  ///< given by the task
   Index layers = 0, dim = 0, heads = 0, ffn_dim = 0;
   bool rms_norm = false, norm_first = true;
   std::string activation = "gelu";
@@ -43,11 +43,11 @@ struct ModelPosition {
 
 /// The sizes one recording is made for.
 struct Extents {
-  Index rows = 1;           ///< B
-  Index length = 1;         ///< T of the tokens that logits are computed for
-  Index source_length = 0;  ///< T of the encoder's tokens in a seq2seq
-  bool masked = false;            ///< some tokens may be padding
-  bool numbered_by_row = false;   ///< each row has position numbers of its own
+  Index rows = 1;                ///< B
+  Index length = 1;              ///< T of the tokens that logits are computed for
+  Index source_length = 0;       ///< T of the encoder's tokens in a seq2seq
+  bool masked = false;           ///< some tokens may be padding
+  bool numbered_by_row = false;  ///< each row has position numbers of its own
 };
 
 /// The inputs of one stream of tokens.

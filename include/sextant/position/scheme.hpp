@@ -39,7 +39,7 @@ namespace sextant {
 
 /// Where a scheme acts: one stack of a model.
 struct Site {
-  std::string stack;         ///< "encoder" or "decoder"
+  std::string stack;  ///< "encoder" or "decoder"
   bool causal = false;
   Index layers = 0, width = 0, heads = 0;
   Index trained_length = 0;  ///< the longest sequence of the training, in tokens of this stack; 0 where nobody said
@@ -57,7 +57,7 @@ struct Attending {
   Tensor query, key;          ///< after `transform`
   Tensor raw_query, raw_key;  ///< before it
   Tensor value;
-  Tensor hidden;              ///< the attention's input
+  Tensor hidden;  ///< the attention's input
   Places places;
   Visible visible;
   Index head_width = 0;
@@ -81,21 +81,21 @@ class Scheme {
 
 /// What a scheme claims of itself; tests/position checks every claim of every scheme.
 struct Claims {
-  bool reads_positions = true;   ///< another numbering changes the output
-  bool relative = false;         ///< adding a constant to all numbers changes nothing
-  bool order_blind = false;      ///< without a causal mask, permuting the tokens permutes the output
-  bool reversal_blind = false;   ///< without a causal mask, reversing the tokens reverses the output
-  bool zero_is_none = false;     ///< with its parameters at zero it is `none`
+  bool reads_positions = true;  ///< another numbering changes the output
+  bool relative = false;        ///< adding a constant to all numbers changes nothing
+  bool order_blind = false;     ///< without a causal mask, permuting the tokens permutes the output
+  bool reversal_blind = false;  ///< without a causal mask, reversing the tokens reverses the output
+  bool zero_is_none = false;    ///< with its parameters at zero it is `none`
 };
 
 /// The statement of a scheme: what it is called, what it does, its knobs, how to make one.
 struct SchemeEntry {
   std::string name;
-  std::string summary;                  ///< one line
+  std::string summary;  ///< one line
   std::string paper;
   std::string formula;
-  std::string acts;                     ///< where: "nowhere", "input", "query and key", "score"
-  std::string beyond;                   ///< what happens past the trained length
+  std::string acts;    ///< where: "nowhere", "input", "query and key", "score"
+  std::string beyond;  ///< what happens past the trained length
   Claims claims;
   std::vector<Knob> knobs;
   std::function<std::unique_ptr<Scheme>(const Settings&)> make;

@@ -20,7 +20,7 @@ class Arena {
   /// Makes the block at least this large. Its contents are lost when it grows.
   void reserve(Index bytes) {
     if (bytes <= size_) return;
-    block_.reset(static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), std::align_val_t{alignment})));
+    block_.reset(static_cast<std::byte*>(::operator new (static_cast<std::size_t>(bytes), std::align_val_t{alignment})));
     size_ = bytes;
   }
 
@@ -29,7 +29,7 @@ class Arena {
 
  private:
   struct Free {
-    void operator()(std::byte* block) const { ::operator delete(block, std::align_val_t{alignment}); }
+    void operator()(std::byte* block) const { ::operator delete (block, std::align_val_t{alignment}); }
   };
   std::unique_ptr<std::byte, Free> block_;
   Index size_ = 0;

@@ -48,9 +48,9 @@ using OpExamples = std::vector<OpExample>;
 const std::vector<OpExamples>& op_examples();
 
 struct GradientReport {
-  double worst = 0;       ///< the largest relative error met
-  std::string where;      ///< the value and element that had it
-  Index compared = 0;     ///< the number of partial derivatives compared
+  double worst = 0;    ///< the largest relative error met
+  std::string where;   ///< the value and element that had it
+  Index compared = 0;  ///< the number of partial derivatives compared
 };
 
 /// Compares the gradients of sum(w * y), with random w, by every differentiable input and parameter on the tape with

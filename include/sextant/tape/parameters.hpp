@@ -25,7 +25,7 @@ struct Initial {
 
 /// What a parameter is for; it decides about weight decay and the learning rate.
 enum class Role {
-  weight,    ///< matrices, embeddings: the only ones that decay
+  weight,  ///< matrices, embeddings: the only ones that decay
   bias,
   norm,
   position,  ///< everything of a position scheme, known by ".position." in its name

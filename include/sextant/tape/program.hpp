@@ -73,9 +73,9 @@ class Program {
   Memory memory_;
   std::shared_ptr<Arena> arena_;
   Arena resident_;
-  std::vector<Slot> data_, gradient_;      ///< by the number of a root
+  std::vector<Slot> data_, gradient_;                      ///< by the number of a root
   std::vector<std::size_t> derived_, forward_, backward_;  ///< nodes in the order they run
-  std::vector<std::vector<Death>> deaths_; ///< by time: forward nodes, then backward nodes
+  std::vector<std::vector<Death>> deaths_;                 ///< by time: forward nodes, then backward nodes
   int loss_ = -1;
   bool derived_stale_ = true;
   Index planned_bytes_ = 0, unplanned_bytes_ = 0;

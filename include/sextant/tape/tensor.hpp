@@ -18,20 +18,36 @@ enum class Element : std::uint8_t {
 
 template <Element E>
 struct ElementType;
-template <> struct ElementType<Element::real> { using type = Real; };
-template <> struct ElementType<Element::index> { using type = std::int32_t; };
-template <> struct ElementType<Element::number> { using type = double; };
-template <> struct ElementType<Element::flag> { using type = std::uint8_t; };
+template <>
+struct ElementType<Element::real> {
+  using type = Real;
+};
+template <>
+struct ElementType<Element::index> {
+  using type = std::int32_t;
+};
+template <>
+struct ElementType<Element::number> {
+  using type = double;
+};
+template <>
+struct ElementType<Element::flag> {
+  using type = std::uint8_t;
+};
 template <Element E>
 using ElementOf = typename ElementType<E>::type;
 
 /// The bytes of one element.
 constexpr Index element_size(Element element) {
   switch (element) {
-    case Element::real: return sizeof(Real);
-    case Element::index: return sizeof(std::int32_t);
-    case Element::number: return sizeof(double);
-    case Element::flag: return 1;
+    case Element::real:
+      return sizeof(Real);
+    case Element::index:
+      return sizeof(std::int32_t);
+    case Element::number:
+      return sizeof(double);
+    case Element::flag:
+      return 1;
   }
   return 0;
 }

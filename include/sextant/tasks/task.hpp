@@ -22,10 +22,10 @@ constexpr Token nothing_asked = -1;
 
 /// One question with its right answer. A task fills `tags`, or `answer`, or both.
 struct Example {
-  std::vector<Token> source;   ///< what is read
-  std::vector<Token> tags;     ///< by place of the source: what is right at that place, or nothing_asked
-  std::vector<Token> answer;   ///< what is right to write after reading, its end included
-  std::vector<Index> compared; ///< for pairs: the tagged places in an order that both halves of a pair share
+  std::vector<Token> source;    ///< what is read
+  std::vector<Token> tags;      ///< by place of the source: what is right at that place, or nothing_asked
+  std::vector<Token> answer;    ///< what is right to write after reading, its end included
+  std::vector<Index> compared;  ///< for pairs: the tagged places in an order that both halves of a pair share
 };
 
 /// The same words in another order, which changes the answer; and, where a language allows it, in an order that does not.
@@ -74,10 +74,10 @@ class Task {
 struct TaskEntry {
   std::string name;
   std::string summary;
-  std::string counts;            ///< what its length counts: "words", "symbols", "characters"
-  std::vector<Kind> kinds;       ///< in which kinds of transformer it makes sense
+  std::string counts;       ///< what its length counts: "words", "symbols", "characters"
+  std::vector<Kind> kinds;  ///< in which kinds of transformer it makes sense
   std::vector<Knob> knobs;
-  bool fixed_length = false;     ///< there is one length only; train_length and eval_lengths are not settings then
+  bool fixed_length = false;               ///< there is one length only; train_length and eval_lengths are not settings then
   std::vector<std::int64_t> train_length;  ///< default [shortest, longest]
   std::vector<std::int64_t> eval_lengths;  ///< default
   std::function<std::unique_ptr<Task>(const Settings&)> make;

@@ -32,15 +32,15 @@ struct Checkpoint {
 };
 
 /// The moments are flat arrays laid out like the store's values.
-void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint, ParameterStore& parameters,
-                     std::span<const Real> first_moment, std::span<const Real> second_moment);
+void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint, ParameterStore& parameters, std::span<const Real> first_moment,
+                     std::span<const Real> second_moment);
 
 /// Fills the store and the moments. Throws an Error of the kind damaged when the file is truncated or altered, has
 /// another version or another number type than this build, or does not hold exactly the store's parameters; missing,
 /// unexpected and differently shaped ones are then all listed. Nothing is written before all that holds. Without
 /// moments (empty spans) only the parameters are filled, for evaluation.
-Checkpoint load_checkpoint(const std::filesystem::path& path, ParameterStore& parameters,
-                           std::span<Real> first_moment = {}, std::span<Real> second_moment = {});
+Checkpoint load_checkpoint(const std::filesystem::path& path, ParameterStore& parameters, std::span<Real> first_moment = {},
+                           std::span<Real> second_moment = {});
 
 /// The checkpoint without its parameters, by whose configuration the model can be built.
 Checkpoint read_checkpoint(const std::filesystem::path& path);

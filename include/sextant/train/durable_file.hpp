@@ -30,8 +30,7 @@ void write_durably(const std::filesystem::path& target, const FileStep& write, c
 void write_text_durably(const std::filesystem::path& target, std::string_view text);
 
 /// The bytes of a file. Throws an Error of the kind when it cannot be read or holds more than `most` bytes.
-std::string read_file(const std::filesystem::path& path, std::size_t most = std::size_t{1} << 30,
-                      ErrorKind kind = ErrorKind::failure);
+std::string read_file(const std::filesystem::path& path, std::size_t most = std::size_t{1} << 30, ErrorKind kind = ErrorKind::failure);
 
 /// Makes the folder and whatever is missing above it, each synced into its parent.
 void make_folder(const std::filesystem::path& folder);

@@ -15,11 +15,11 @@ namespace sextant {
 
 /// The result at one length.
 struct LengthResult {
-  Index length = 0;         ///< as the task counts
-  bool inside = true;       ///< within the trained lengths
+  Index length = 0;    ///< as the task counts
+  bool inside = true;  ///< within the trained lengths
   Index examples = 0, exact = 0;
   Index tokens = 0, right = 0;
-  double loss = 0;          ///< mean over the asked tokens, in nats
+  double loss = 0;  ///< mean over the asked tokens, in nats
 
   double exact_match() const { return static_cast<double>(exact) / static_cast<double>(examples); }
   double token_accuracy() const { return static_cast<double>(right) / static_cast<double>(tokens); }
@@ -28,9 +28,9 @@ struct LengthResult {
 /// The result on pairs.
 struct OrderResult {
   Index pairs = 0;
-  Index both_right = 0;         ///< both halves answered right
-  Index identical = 0;          ///< both halves answered alike
-  Index scrambled = 0;          ///< reorderings that keep the meaning ...
+  Index both_right = 0;           ///< both halves answered right
+  Index identical = 0;            ///< both halves answered alike
+  Index scrambled = 0;            ///< reorderings that keep the meaning ...
   Index scrambled_identical = 0;  ///< ... answered as the original
   double largest_difference = 0;  ///< of logits between the two halves, word by word (encoder) or at the answer's first place
 

@@ -19,14 +19,15 @@ struct GenerationSettings {
 };
 
 struct Generated {
-  std::vector<Token> tokens;   ///< what was written, or the tag at each place of the prompt
+  std::vector<Token> tokens;  ///< what was written, or the tag at each place of the prompt
   bool tags = false;
-  bool cut = false;            ///< the sequence outgrew the context
+  bool cut = false;  ///< the sequence outgrew the context
 };
 
 /// `prompt` as Task::encode gives it; not empty. `trained` is the longest trained example's length, as the task counts. Throws a
 /// usage Error for settings out of range.
-Generated generate(const Transformer& model, const Task& task, ParameterStore& parameters, const std::vector<Token>& prompt, Index trained, const GenerationSettings& settings);
+Generated generate(const Transformer& model, const Task& task, ParameterStore& parameters, const std::vector<Token>& prompt, Index trained,
+                   const GenerationSettings& settings);
 
 /// Chooses a token by its logits; `draw` in [0, 1) is the random number of a sampled choice.
 Token choose(std::span<const Real> logits, const GenerationSettings& settings, double draw);

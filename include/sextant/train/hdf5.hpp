@@ -122,8 +122,7 @@ class Group : public Node {
   Group create_group(const std::string& name);
 
   template <class T>
-  Dataset write(const std::string& name, const Shape& shape, std::span<const T> values,
-                Storage storage = Storage::plain);
+  Dataset write(const std::string& name, const Shape& shape, std::span<const T> values, Storage storage = Storage::plain);
   Dataset write_text(const std::string& name, std::string_view text);
   Dataset write_texts(const std::string& name, std::span<const std::string> texts);
 

@@ -21,9 +21,9 @@ struct StepReport {
   double loss = 0;           ///< mean over the counted tokens, in nats
   double gradient_norm = 0;  ///< before clipping
   double rate = 0;
-  Index tokens = 0;          ///< that counted
+  Index tokens = 0;  ///< that counted
   double seconds = 0;
-  bool skipped = false;      ///< no token counted, so nothing was updated
+  bool skipped = false;  ///< no token counted, so nothing was updated
 };
 
 /// Who watches a training. Nothing is read back.

@@ -18,7 +18,8 @@ class Learned final : public Scheme {
   void begin(Tape& tape, const Site& site, const Places& places) override {
     const Tensor table = tape.parameter("table", {positions_, site.width}, Initial::normal(1));
     const Indices rows = index_from_positions(tape, places.query, [end = positions_](double p) {
-      require(p >= 0 && p < static_cast<double>(end), "position {} is beyond the learned table of {} positions (0 to {}); raise position.max_positions", p, end, end - 1);
+      require(p >= 0 && p < static_cast<double>(end), "position {} is beyond the learned table of {} positions (0 to {}); raise position.max_positions", p, end,
+              end - 1);
       return static_cast<Index>(p);
     });
     rows_ = embedding(tape, table, rows);

@@ -69,7 +69,8 @@ SchemeEntry rope() {
                 Knob::choice("layout", "half", {"half", "interleaved"}, "which channels make a plane: c and c + r/2, or 2c and 2c + 1")},
       .make =
           [](const Settings& settings) {
-            return std::make_unique<Rope>(settings.number("base"), settings.number("fraction"), settings.text("layout") == "half" ? PairLayout::half : PairLayout::interleaved);
+            return std::make_unique<Rope>(settings.number("base"), settings.number("fraction"),
+                                          settings.text("layout") == "half" ? PairLayout::half : PairLayout::interleaved);
           },
       .resolve =
           [](Settings& settings, const Site& site) {

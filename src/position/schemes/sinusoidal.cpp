@@ -18,8 +18,8 @@ class Sinusoidal final : public Scheme {
   Sinusoidal(double base, SinusoidLayout layout) : base_(base), layout_(layout) {}
 
   void begin(Tape& tape, const Site& site, const Places& places) override {
-    table_ = from_positions(tape, places.query, site.width,
-                            [base = base_, layout = layout_](double p, std::span<double> row) { sinusoid(p, base, layout, row); });
+    table_ =
+        from_positions(tape, places.query, site.width, [base = base_, layout = layout_](double p, std::span<double> row) { sinusoid(p, base, layout, row); });
   }
 
   Tensor embed(Tape& tape, Tensor x) override { return add(tape, x, table_); }
@@ -47,7 +47,8 @@ SchemeEntry sinusoidal() {
                 Knob::choice("layout", "interleaved", {"interleaved", "concatenated"}, "sines and cosines in turn, or all sines first")},
       .make =
           [](const Settings& settings) {
-            return std::make_unique<Sinusoidal>(settings.number("base"), settings.text("layout") == "interleaved" ? SinusoidLayout::interleaved : SinusoidLayout::concatenated);
+            return std::make_unique<Sinusoidal>(settings.number("base"),
+                                                settings.text("layout") == "interleaved" ? SinusoidLayout::interleaved : SinusoidLayout::concatenated);
           },
       .resolve = [](Settings&, const Site& site) { require(site.width % 2 == 0, "sinusoidal needs an even width, not model.dim = {}", site.width); },
   };

@@ -26,7 +26,8 @@ std::vector<Index> bucket_starts(Index half, Index max_distance) {
   const Index exact = half / 2, shared = half - exact;
   std::vector<Index> starts;
   for (Index t = 1; t < shared; ++t) {
-    const double start = static_cast<double>(exact) * std::pow(static_cast<double>(max_distance) / static_cast<double>(exact), static_cast<double>(t) / static_cast<double>(shared));
+    const double start = static_cast<double>(exact) *
+                         std::pow(static_cast<double>(max_distance) / static_cast<double>(exact), static_cast<double>(t) / static_cast<double>(shared));
     const double whole = std::round(start);
     starts.push_back(static_cast<Index>(std::abs(start - whole) < 1e-9 * whole ? whole : std::ceil(start)));
   }

@@ -14,9 +14,7 @@ namespace sextant {
 namespace {
 
 /// A byte as people write it: printable ASCII as it is, others as \xNN.
-std::string byte_word(unsigned value) {
-  return value >= 0x20 && value < 0x7F ? std::string(1, static_cast<char>(value)) : fmt::format("\\x{:02X}", value);
-}
+std::string byte_word(unsigned value) { return value >= 0x20 && value < 0x7F ? std::string(1, static_cast<char>(value)) : fmt::format("\\x{:02X}", value); }
 
 class Text final : public Task {
  public:
@@ -25,17 +23,19 @@ class Text final : public Task {
     bytes ? read_bytes(text) : read_characters(text);
     const Index count = static_cast<Index>(tokens_.size());
     if (count < longest + 1)
-      fail(ErrorKind::input, "the text has {} {}, and a sequence of {} with its next one needs {}: {} < {}; give a longer text or a shorter task.train_length", count, unit(), longest,
-           longest + 1, count, longest + 1);
+      fail(ErrorKind::input, "the text has {} {}, and a sequence of {} with its next one needs {}: {} < {}; give a longer text or a shorter task.train_length",
+           count, unit(), longest, longest + 1, count, longest + 1);
     train_end_ = count - static_cast<Index>(validation_share * static_cast<double>(count));
     if (count - train_end_ < longest + 1 || train_end_ < longest + 1) {
-      remarks_.push_back(fmt::format("the text is too short to part ({} {} for sequences of {}): evaluation reads the text that trains", count, unit(), longest));
+      remarks_.push_back(
+          fmt::format("the text is too short to part ({} {} for sequences of {}): evaluation reads the text that trains", count, unit(), longest));
       train_end_ = count;
       validation_begin_ = 0;
     } else {
       validation_begin_ = train_end_;
     }
-    remarks_.push_back(fmt::format("text: {} {}, {} distinct; {} train, {} for validation", count, unit(), vocabulary_.size(), train_end_, count - validation_begin_));
+    remarks_.push_back(
+        fmt::format("text: {} {}, {} distinct; {} train, {} for validation", count, unit(), vocabulary_.size(), train_end_, count - validation_begin_));
   }
 
   const Vocabulary& vocabulary() const override { return vocabulary_; }
@@ -61,7 +61,9 @@ class Text final : public Task {
       std::string word;
       append_utf8(word, point.value);
       const Token id = vocabulary_.find(word);
-      if (id < 0) fail(ErrorKind::input, "the prompt's character {} (\"{}\", U+{:04X}) does not occur in the text that was trained", tokens.size(), word, static_cast<unsigned>(point.value));
+      if (id < 0)
+        fail(ErrorKind::input, "the prompt's character {} (\"{}\", U+{:04X}) does not occur in the text that was trained", tokens.size(), word,
+             static_cast<unsigned>(point.value));
       tokens.push_back(id);
     }
     return tokens;

@@ -42,7 +42,8 @@ class WordOrder final : public Task {
       (is_test_event(event, test_share) ? test_ : train_).push_back(event);
     }
     if (train_.empty() || test_.empty())
-      fail(ErrorKind::input, "of {} events {} are for training and {} for the test; both need some: give more nouns or another task.test_share", events.size(), train_.size(), test_.size());
+      fail(ErrorKind::input, "of {} events {} are for training and {} for the test; both need some: give more nouns or another task.test_share", events.size(),
+           train_.size(), test_.size());
   }
 
   const Vocabulary& vocabulary() const override { return vocabulary_; }
@@ -171,7 +172,10 @@ std::vector<Event> events_of(const Lexicon& lexicon) {
 
 std::unique_ptr<Task> make_word_order(const Settings& settings) {
   const std::string& name = settings.text("variant");
-  const Variant variant = name == "english" ? Variant::english : name == "korean_words" ? Variant::korean_words : name == "korean_particles" ? Variant::korean_particles : Variant::korean_bare;
+  const Variant variant = name == "english"            ? Variant::english
+                          : name == "korean_words"     ? Variant::korean_words
+                          : name == "korean_particles" ? Variant::korean_particles
+                                                       : Variant::korean_bare;
   std::vector<Event> events;
   if (settings.text("pairs").empty()) {
     events = events_of(read_lexicon(settings.contents(variant == Variant::english ? "lexicon" : "korean_lexicon")));
@@ -192,7 +196,8 @@ TaskEntry word_order() {
       .summary = "who did it, and to whom: \"dog bit man\" against \"man bit dog\"",
       .counts = "words",
       .kinds = {Kind::encoder, Kind::decoder, Kind::seq2seq},
-      .knobs = {Knob::choice("variant", "english", {"english", "korean_words", "korean_particles", "korean_bare"}, "the language, and what of it carries the role"),
+      .knobs = {Knob::choice("variant", "english", {"english", "korean_words", "korean_particles", "korean_bare"},
+                             "the language, and what of it carries the role"),
                 Knob::path("lexicon", "word-order/english.tsv", "lines noun<TAB>word and verb<TAB>word, for the English variant"),
                 Knob::path("korean_lexicon", "word-order/korean.tsv", "the same for the Korean variants"),
                 Knob::path("pairs", "", "sentence pairs of your own instead of a lexicon: lines \"dog bit man<TAB>man bit dog\""),
