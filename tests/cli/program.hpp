@@ -1,9 +1,12 @@
 // Runs the built program as a user does.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "sextant/experiment/process.hpp"
@@ -36,6 +39,13 @@ inline std::filesystem::path write_file(const std::filesystem::path& file, const
 inline std::string file_bytes(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Waits until something has come about in another process, however slow the machine; false after two minutes.
+inline bool comes_true(const std::function<bool()>& condition) {
+  for (int wait = 0; wait < 6000; ++wait, std::this_thread::sleep_for(std::chrono::milliseconds(20)))
+    if (condition()) return true;
+  return false;
 }
 
 }  // namespace sextant

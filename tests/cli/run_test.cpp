@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <csignal>
-#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -109,15 +108,18 @@ TEST_CASE("a run gives the same bits for 1, 2 and 3 threads, and stopped by SIGT
     child_command.arguments = {SEXTANT_PROGRAM};
     child_command.arguments.insert(child_command.arguments.end(), arguments.begin(), arguments.end());
     child_command.output.to = child_command.errors.to = Sink::To::discard;
+    const std::size_t before = file_bytes(folder / "parts" / "metrics.jsonl").size();
     Child child(child_command);
-    std::this_thread::sleep_for(std::chrono::milliseconds(400 + 150 * stops));
-    if (stops < 3) child.terminate(SIGTERM);
+    if (stops < 3) {
+      CHECK(comes_true([&] { return file_bytes(folder / "parts" / "metrics.jsonl").size() > before + 5000; }));
+      child.terminate(SIGTERM);
+    }
     const Exit exit = child.wait();
     if (exit.code == 0) break;
     REQUIRE(exit.code == 75);
     ++stops;
   }
-  CHECK(stops > 0);
+  CHECK(stops == 3);
   CHECK(bytes("whole", "00003000") == bytes("parts", "00003000"));
   // The metrics tell one story, without gaps or repetitions.
   std::ifstream metrics(folder / "parts" / "metrics.jsonl");
@@ -156,7 +158,7 @@ TEST_CASE("with one thread asked for, one thread runs") {
                        (folder / "run").string(), "--threads", "1"};
   command.environment = {{"OPENBLAS_NUM_THREADS", "1"}};  // otherwise its idle pool counts as well
   Child child(command);
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  REQUIRE(comes_true([&] { return !file_bytes(folder / "run" / "metrics.jsonl").empty(); }));
   const fs::path tasks = "/proc/" + std::to_string(child.pid()) + "/task";
   CHECK(std::distance(fs::directory_iterator(tasks), fs::directory_iterator{}) == 1);
   child.terminate(SIGINT);
@@ -171,19 +173,19 @@ TEST_CASE("the runs of an ablation that is killed stop by themselves, and the sa
   Command command;
   command.arguments = {SEXTANT_PROGRAM, "ablate", "run", file.string(), "--out", (folder / "out").string(), "--jobs", "2"};
   command.output.to = command.errors.to = Sink::To::discard;
+  const auto runs_that_are = [&](const std::string& status) {
+    std::error_code none_yet;
+    int count = 0;
+    for (const auto& run : fs::directory_iterator(folder / "out" / "runs", none_yet)) count += file_bytes(run.path() / "status") == status + "\n";
+    return count;
+  };
   {
     Child ablation(command);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+    CHECK(comes_true([&] { return runs_that_are("running") == 2; }));
     ablation.terminate(SIGKILL);
     ablation.wait();
   }
-  int interrupted = 0;
-  for (int wait = 0; wait < 100 && interrupted < 2; ++wait) {  // each finishes its step and its checkpoint first
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    interrupted = 0;
-    for (const auto& run : fs::directory_iterator(folder / "out" / "runs")) interrupted += file_bytes(run.path() / "status") == "interrupted\n";
-  }
-  CHECK(interrupted == 2);
+  CHECK(comes_true([&] { return runs_that_are("interrupted") == 2; }));  // each finishes its step and its checkpoint first
   Child again(command);
   CHECK(again.wait().code == 0);
 }
