@@ -114,6 +114,12 @@ Knob Knob::integers(std::string name, std::vector<std::int64_t> initial, std::in
   return bounded(make_knob(std::move(name), std::move(initial), std::move(help)), static_cast<double>(least), static_cast<double>(most));
 }
 
+Knob Knob::texts(std::string name, std::vector<std::string> initial, std::string help) { return make_knob(std::move(name), std::move(initial), std::move(help)); }
+
+Knob Knob::numbers(std::string name, std::vector<double> initial, double least, double most, std::string help) {
+  return bounded(make_knob(std::move(name), std::move(initial), std::move(help)), least, most);
+}
+
 std::string Knob::allowed() const {
   if (!choices.empty()) return fmt::format("one of {}", fmt::join(choices, ", "));
   std::string words = type_name(initial);
@@ -131,6 +137,9 @@ Setting Knob::accept(const Setting& given) const {
     const auto& integers = std::get<std::vector<std::int64_t>>(given);
     value = std::vector<double>(integers.begin(), integers.end());
   }
+  // A list of one may be written without brackets.
+  if (std::holds_alternative<std::vector<std::int64_t>>(initial) && std::holds_alternative<std::int64_t>(given))
+    value = std::vector<std::int64_t>{std::get<std::int64_t>(given)};
   if (value.index() != initial.index()) refuse();
   const auto in_range = [&](double x) { return std::isfinite(x) && (least_excluded ? x > least : x >= least) && x <= most; };
   if (const auto* x = std::get_if<std::int64_t>(&value); x && !in_range(static_cast<double>(*x))) refuse();

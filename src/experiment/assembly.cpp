@@ -4,8 +4,20 @@ namespace sextant {
 
 ModelPosition position_of(const RunSettings& run) {
   const auto stack = [](const RunSettings::Stack& from) {
-    if (from.scheme.empty()) return StackPosition{};
-    return StackPosition{&find_scheme(from.scheme), from.settings, Numbering::from(from.numbering)};
+    StackPosition position;
+    for (const std::string& name : from.pattern) {
+      const SchemeEntry& entry = find_scheme(name);
+      Settings own(entry.knobs);
+      for (const Knob& knob : entry.knobs) own.set(knob.name, from.settings.all().at(knob.name));
+      position.pattern.push_back({&entry, std::move(own)});
+    }
+    if (from.pattern.empty()) return position;
+    position.numbering = Numbering::from(from.numbering());
+    position.eval_numbering = position.numbering.evaluated(from.sections.at("numbering.eval"));
+    position.extension = Extension::from(from.sections.at("extension"));
+    position.window = WindowSettings::from(from.sections.at("window"));
+    position.scaling = LogitScaling::from(from.sections.at("logit_scaling"));
+    return position;
   };
   return {stack(run.encoder), stack(run.decoder)};
 }

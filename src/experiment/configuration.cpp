@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/ranges.h>
+
 #include "sextant/base/kind.hpp"
 #include "sextant/experiment/known_keys.hpp"
 #include "sextant/experiment/resources.hpp"
 #include "sextant/nn/model.hpp"
+#include "sextant/position/extension.hpp"
+#include "sextant/position/logit_scaling.hpp"
 #include "sextant/position/numbering.hpp"
 #include "sextant/position/scheme.hpp"
+#include "sextant/position/window.hpp"
 #include "sextant/tasks/task.hpp"
 #include "sextant/train/settings.hpp"
 
@@ -17,7 +22,7 @@ namespace sextant {
 namespace {
 
 bool is_scheme_key(std::string_view key, std::string_view section) {
-  return key.starts_with(section) && key.substr(section.size()).starts_with(".") && !key.starts_with(fmt::format("{}.numbering.", section));
+  return key.starts_with(section) && key.substr(section.size()).starts_with(".") && key.find('.', section.size() + 1) == std::string_view::npos;
 }
 
 std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
@@ -76,7 +81,9 @@ class Resolver {
   Settings section(const std::string& name, const std::vector<Knob>& knobs, const std::vector<std::string>& given_in);
   void read_named_file(const std::string& key, const Knob& knob, const Given* given, Settings& settings);
 
+  std::vector<std::string> pattern(const std::string& own);
   RunSettings::Stack stack(const std::string& name);
+  void check_effect_of_extension_keys(const RunSettings::Stack& stack, const std::string& own) const;
   void check_stack_exists(const std::string& name, bool exists) const;
   void check_effect_of_position_keys() const;
   void check_effect_of_task_keys(const TaskEntry& entry) const;
@@ -141,15 +148,60 @@ void Resolver::resolve_model(bool states_vocab) {
   at_place(place({"model.dim", "model.heads"}), [&] { return ModelSettings::from(run.model); });
 }
 
+/// The stack's own scheme or list of them, else the shared one.
+std::vector<std::string> Resolver::pattern(const std::string& own) {
+  for (const std::string& section : {own, std::string("position")}) {
+    const Given *scheme = find(section + ".scheme"), *layers = find(section + ".layers");
+    if (!scheme && !layers) continue;
+    require(!scheme || !layers, "{} and {} both choose a scheme; keep one", scheme ? scheme->entry.place() : "", layers ? layers->entry.place() : "");
+    const Given& given = scheme ? *scheme : *layers;
+    std::vector<std::string> names;
+    if (scheme) {
+      names = {std::get<std::string>(accepted(scheme_knob(), given.entry))};
+      run.origins[own + ".scheme"] = given.entry.origin;
+    } else {
+      names = std::get<std::vector<std::string>>(accepted(layers_knob(), given.entry));
+      run.origins[own + ".layers"] = given.entry.origin;
+      require(!names.empty(), "{} is an empty list; name a scheme for each layer", given.entry.place());
+    }
+    for (const std::string& name : names) at_place(given.entry.place(), [&] { find_scheme(name); });
+    return names;
+  }
+  run.origins[own + ".scheme"] = "default";
+  return {"none"};
+}
+
 RunSettings::Stack Resolver::stack(const std::string& name) {
   const std::string own = name + ".position";
   RunSettings::Stack stack;
-  stack.scheme = section(own, {scheme_knob()}, {"position", own}).text("scheme");
-  const SchemeEntry& entry = at_place(place({"position.scheme", own + ".scheme"}), [&]() -> const SchemeEntry& { return find_scheme(stack.scheme); });
-  stack.settings = at_place(fmt::format("{} with scheme \"{}\"", name, stack.scheme), [&] { return section(own, entry.knobs, {"position", own}); });
-  stack.numbering = section(own + ".numbering", Numbering::knobs(), {"position.numbering", own + ".numbering"});
-  at_place(place({"position.numbering.offset", own + ".numbering.offset"}), [&] { return Numbering::from(stack.numbering); });
+  stack.pattern = pattern(own);
+  stack.scheme = fmt::format("{}", fmt::join(stack.pattern, "/"));
+  stack.settings = at_place(fmt::format("{} with scheme \"{}\"", name, stack.scheme), [&] { return section(own, scheme_knobs(stack.pattern), {"position", own}); });
+  for (const PositionSection& part : position_sections())
+    stack.sections[part.name] = section(fmt::format("{}.{}", own, part.name), part.knobs, {"position." + part.name, fmt::format("{}.{}", own, part.name)});
+  const auto checked = [&](const std::string& part, std::initializer_list<std::string> keys, const auto& check) {
+    std::string last = fmt::format("position.{}.{}", part, *keys.begin());
+    for (const std::string& key : keys)
+      for (const std::string& base : {std::string("position"), own})
+        if (const Given* given = find(fmt::format("{}.{}.{}", base, part, key))) last = given->entry.place();
+    at_place(last, check);
+  };
+  checked("numbering", {"policy", "offset", "max_shift", "range", "per", "real"}, [&] { Numbering::from(stack.numbering()); });
+  checked("numbering.eval", {"policy", "offset", "max_shift", "range", "per", "real"},
+          [&] { Numbering::from(stack.numbering()).evaluated(stack.sections.at("numbering.eval")); });
+  checked("extension", {"method"}, [&] { Extension::from(stack.sections.at("extension")); });
+  checked("window", {"size", "sinks"}, [&] { WindowSettings::from(stack.sections.at("window")); });
+  checked("logit_scaling", {"method", "original_length"}, [&] { LogitScaling::from(stack.sections.at("logit_scaling")); });
+  check_effect_of_extension_keys(stack, own);
   return stack;
+}
+
+void Resolver::check_effect_of_extension_keys(const RunSettings::Stack& stack, const std::string& own) const {
+  const std::string& method = stack.sections.at("extension").text("method");
+  for (const std::string& base : {std::string("position"), own})
+    for (const Knob& knob : Extension::knobs())
+      if (const Given* given = find(fmt::format("{}.extension.{}", base, knob.name)))
+        require(extension_knob_matters(method, knob.name), "{} has no effect under the method \"{}\"", given->entry.place(), method);
 }
 
 void Resolver::resolve_positions() {
@@ -174,13 +226,15 @@ void Resolver::check_effect_of_position_keys() const {
            {"position", {&run.encoder, &run.decoder}}, {"encoder.position", {&run.encoder}}, {"decoder.position", {&run.decoder}}})
     for (const auto& [key, given] : given_) {
       const std::string name = last_part(key);
-      if (!is_scheme_key(key, section) || name == "scheme") continue;
+      if (!is_scheme_key(key, section) || name == "scheme" || name == "layers") continue;
       std::vector<std::string> schemes, owners;
       bool reaches = false;
       for (const RunSettings::Stack* stack : stacks) {
         reaches = reaches || stack->settings.has(name);
-        const std::string quoted = fmt::format("\"{}\"", stack->scheme);
-        if (!stack->scheme.empty() && std::find(schemes.begin(), schemes.end(), quoted) == schemes.end()) schemes.push_back(quoted);
+        for (const std::string& used : stack->pattern) {
+          const std::string quoted = fmt::format("\"{}\"", used);
+          if (std::find(schemes.begin(), schemes.end(), quoted) == schemes.end()) schemes.push_back(quoted);
+        }
       }
       for (const SchemeEntry& entry : scheme_table())
         if (has_knob(entry.knobs, name)) owners.push_back(entry.name);

@@ -6,7 +6,7 @@
 #include "sextant/experiment/resources.hpp"
 #include "sextant/experiment/toml.hpp"
 #include "sextant/nn/model.hpp"
-#include "sextant/position/numbering.hpp"
+#include "sextant/position/extension.hpp"
 #include "sextant/position/scheme.hpp"
 #include "sextant/tasks/task.hpp"
 #include "sextant/train/settings.hpp"
@@ -33,12 +33,22 @@ Section section(std::string name, const std::vector<Knob>& knobs, const Settings
   return section;
 }
 
-/// A stack's positions as the sections `name` and `name`.numbering.
+/// A stack's positions as the section `name` and those below it. Sections below that are wholly as by default are left out.
 void add_stack(std::vector<Section>& sections, const std::string& name, const RunSettings::Stack& stack, const std::string& own) {
-  Section scheme = section(name, find_scheme(stack.scheme).knobs, stack.settings, own);
-  scheme.lines.insert(scheme.lines.begin(), {"scheme", stack.scheme, own + ".scheme"});
+  Section scheme = section(name, scheme_knobs(stack.pattern), stack.settings, own);
+  if (stack.pattern.size() == 1)
+    scheme.lines.insert(scheme.lines.begin(), {"scheme", stack.pattern.front(), own + ".scheme"});
+  else
+    scheme.lines.insert(scheme.lines.begin(), {"layers", stack.pattern, own + ".layers"});
   sections.push_back(std::move(scheme));
-  sections.push_back(section(name + ".numbering", Numbering::knobs(), stack.numbering, own + ".numbering"));
+  for (const PositionSection& part : position_sections()) {
+    const Settings& settings = stack.sections.at(part.name);
+    if (settings == Settings(part.knobs) && part.name != "numbering") continue;
+    std::vector<Knob> knobs;  // those that may be given
+    for (const Knob& knob : part.knobs)
+      if (part.name != "extension" || extension_knob_matters(settings.text("method"), knob.name)) knobs.push_back(knob);
+    sections.push_back(section(fmt::format("{}.{}", name, part.name), knobs, settings, fmt::format("{}.{}", own, part.name)));
+  }
 }
 
 /// With `joined`, stacks of the same settings are stated once, as [position].
@@ -47,7 +57,7 @@ std::vector<Section> all_sections(const RunSettings& run, bool joined) {
 
   const RunSettings::Stack &encoder = run.encoder, &decoder = run.decoder;
   const bool both = !encoder.scheme.empty() && !decoder.scheme.empty();
-  const bool alike = both && encoder.scheme == decoder.scheme && encoder.settings == decoder.settings && encoder.numbering == decoder.numbering;
+  const bool alike = both && encoder.scheme == decoder.scheme && encoder.settings == decoder.settings && encoder.sections == decoder.sections;
   const bool one = !both || (alike && joined);
   if (!encoder.scheme.empty()) add_stack(sections, one ? "position" : "encoder.position", encoder, "encoder.position");
   if (!decoder.scheme.empty() && !(one && both)) add_stack(sections, one ? "position" : "decoder.position", decoder, "decoder.position");

@@ -3,8 +3,11 @@
 #include <algorithm>
 
 #include "sextant/nn/model.hpp"
+#include "sextant/position/extension.hpp"
+#include "sextant/position/logit_scaling.hpp"
 #include "sextant/position/numbering.hpp"
 #include "sextant/position/scheme.hpp"
+#include "sextant/position/window.hpp"
 #include "sextant/train/settings.hpp"
 
 namespace sextant {
@@ -19,17 +22,19 @@ void add_names(const std::vector<Knob>& knobs, std::vector<std::string>& names) 
 }
 
 std::vector<KnownSection> all_sections() {
-  std::vector<std::string> model, scheme, numbering, task = {"name"}, train;
+  std::vector<std::string> model, scheme, task = {"name"}, train;
   add_names(ModelSettings::knobs(), model);
-  add_names({scheme_knob()}, scheme);
+  add_names({scheme_knob(), layers_knob()}, scheme);
   for (const SchemeEntry& entry : scheme_table()) add_names(entry.knobs, scheme);
-  add_names(Numbering::knobs(), numbering);
   for (const TaskEntry& entry : task_table()) add_names(task_knobs(entry), task);
   add_names(train_knobs(), train);
   std::vector<KnownSection> sections = {{"model", model}};
   for (const std::string stack : {"", "encoder.", "decoder."}) {
     sections.push_back({stack + "position", scheme});
-    sections.push_back({stack + "position.numbering", numbering});
+    for (const PositionSection& section : position_sections()) {
+      sections.push_back({stack + "position." + section.name, {}});
+      add_names(section.knobs, sections.back().keys);
+    }
   }
   sections.push_back({"task", task});
   sections.push_back({"train", train});
@@ -95,6 +100,25 @@ std::vector<Knob> task_knobs(const TaskEntry& entry) {
   knobs.insert(knobs.end(), entry.knobs.begin(), entry.knobs.end());
   return knobs;
 }
+
+const std::vector<PositionSection>& position_sections() {
+  static const std::vector<PositionSection> sections = {{"numbering", Numbering::knobs()},
+                                                        {"numbering.eval", Numbering::eval_knobs()},
+                                                        {"extension", Extension::knobs()},
+                                                        {"window", WindowSettings::knobs()},
+                                                        {"logit_scaling", LogitScaling::knobs()}};
+  return sections;
+}
+
+std::vector<Knob> scheme_knobs(const std::vector<std::string>& pattern) {
+  std::vector<Knob> knobs;
+  for (const std::string& name : pattern)
+    for (const Knob& knob : find_scheme(name).knobs)
+      if (std::none_of(knobs.begin(), knobs.end(), [&](const Knob& known) { return known.name == knob.name; })) knobs.push_back(knob);
+  return knobs;
+}
+
+Knob layers_knob() { return Knob::texts("layers", {}, "a scheme for each layer, repeated: [\"rope\", \"rope\", \"rope\", \"none\"]"); }
 
 Knob scheme_knob() { return Knob::text("scheme", "none", "the position scheme"); }
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sextant/experiment/known_keys.hpp"
 #include "sextant/experiment/resources.hpp"
 #include "sextant/kernels/gemm.hpp"
 #include "sextant/position/scheme.hpp"
@@ -12,15 +13,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// The scheme and whatever of its settings is not as by default: "rope(base=500000, extension.method=yarn)".
 std::string label_of(const RunSettings::Stack& stack) {
-  std::string knobs;
-  for (const Knob& knob : find_scheme(stack.scheme).knobs) {
-    const Setting& value = stack.settings.all().at(knob.name);
-    if (value == knob.initial) continue;
-    const auto* word = std::get_if<std::string>(&value);
-    knobs += (knobs.empty() ? "" : ", ") + knob.name + "=" + (word != nullptr ? *word : toml_text(value));
-  }
-  return knobs.empty() ? stack.scheme : stack.scheme + "(" + knobs + ")";
+  std::string changed;
+  const auto add = [&](const std::vector<Knob>& knobs, const Settings& settings, const std::string& prefix) {
+    for (const Knob& knob : knobs) {
+      const Setting& value = settings.all().at(knob.name);
+      if (value == knob.initial) continue;
+      const auto* word = std::get_if<std::string>(&value);
+      changed += (changed.empty() ? "" : ", ") + prefix + knob.name + "=" + (word != nullptr ? *word : toml_text(value));
+    }
+  };
+  add(scheme_knobs(stack.pattern), stack.settings, "");
+  for (const PositionSection& part : position_sections()) add(part.knobs, stack.sections.at(part.name), part.name + ".");
+  return changed.empty() ? stack.scheme : stack.scheme + "(" + changed + ")";
 }
 
 Json to_json(const LengthResult& r) {

@@ -53,7 +53,12 @@ Parity verify(const std::filesystem::path& path) {
   const Transformer model = model_of(fixture, source);
   ParameterStore store(0);
   Tape tape(store);
-  const Extents extents{.rows = fixture.rows, .length = fixture.stream.length, .source_length = fixture.source.length, .masked = true, .numbered_by_row = true};
+  const Extents extents{.rows = fixture.rows,
+                        .length = fixture.stream.length,
+                        .source_length = fixture.source.length,
+                        .masked = true,
+                        .numbered_by_row = true,
+                        .free_numbers = true};
   const Recorded r = model.record(tape, extents, true);
   load_parameters(fixture, store, source);
   Program program(std::move(tape), r.result.loss, r.kept());

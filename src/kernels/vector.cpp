@@ -111,6 +111,15 @@ void add_scaled(const Real* x, Real factor, Real* y, Index n) {
   for (Index i = 0; i < n; ++i) y[i] += x[i] * factor;
 }
 
+void sigmoid(const Real* x, Real* y, Index n) {
+  map(x, y, n, [](const Pack& v) { return Real{1} / (Real{1} + xsimd::exp(-v)); });
+}
+void softplus(const Real* x, Real* y, Index n) {
+  map(x, y, n, [](const Pack& v) { return xsimd::max(v, Pack(Real{0})) + xsimd::log1p(xsimd::exp(-xsimd::abs(v))); });
+}
+void log1p(const Real* x, Real* y, Index n) {
+  map(x, y, n, [](const Pack& v) { return xsimd::log1p(v); });
+}
 void exp(const Real* x, Real* y, Index n) {
   map(x, y, n, [](const Pack& p) { return xsimd::exp(p); });
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
-#include "sextant/nn/attention.hpp"
+#include <fmt/ranges.h>
+
 #include "sextant/nn/layers.hpp"
 
 namespace sextant {
@@ -39,44 +41,123 @@ ModelSettings ModelSettings::from(const Settings& settings) {
   return model;
 }
 
+template <class Body>
+void Transformer::each_stack(const Body& body) const {
+  if (model_.kind != Kind::decoder) body("encoder");
+  if (model_.kind != Kind::encoder) body("decoder");
+}
+
 Transformer::Transformer(ModelSettings model, ModelPosition position, Index trained, Index trained_source)
     : model_(std::move(model)), position_(std::move(position)), trained_(trained), trained_source_(trained_source) {
-  if (model_.kind == Kind::encoder) position_.encoder.entry->resolve(position_.encoder.settings, site("encoder", false, trained_));
-  if (model_.kind == Kind::seq2seq) position_.encoder.entry->resolve(position_.encoder.settings, site("encoder", false, trained_source_));
-  if (model_.kind != Kind::encoder) position_.decoder.entry->resolve(position_.decoder.settings, site("decoder", true, trained_));
+  each_stack([&](std::string_view stack) { prepare(stack == "encoder" ? position_.encoder : position_.decoder, site(stack, {.length = 0})); });
 }
 
-Site Transformer::site(std::string_view stack, bool causal, Index trained) const {
-  return {.stack = std::string(stack), .causal = causal, .layers = model_.layers, .width = model_.dim, .heads = model_.heads, .trained_length = trained};
+/// Fills in what a scheme's settings leave open, and refuses what cannot be.
+void Transformer::prepare(StackPosition& position, const Site& site) {
+  require(static_cast<Index>(position.pattern.size()) <= site.layers, "the {} has {} layers, but the list of schemes names {}; shorten it", site.stack, site.layers,
+          position.pattern.size());
+  for (SchemeUse& use : position.pattern) {
+    const SchemeEntry& entry = *use.entry;
+    const auto of_scheme = [&](const auto& check) {
+      try {
+        check();
+      } catch (const Error& error) {
+        throw error.within(fmt::format("scheme \"{}\" in the {}", entry.name, site.stack));
+      }
+    };
+    require(entry.acts != "input" || std::all_of(position.pattern.begin(), position.pattern.end(), [&](const SchemeUse& u) { return u.entry == &entry; }),
+            "the scheme \"{}\" acts on the input of the whole {}, so it cannot be the scheme of single layers", entry.name, site.stack);
+    require(!entry.claims.causal_only || site.causal, "the scheme \"{}\" is for causal stacks only, not for the {}: a future key would grow", entry.name, site.stack);
+    require(entry.sinks != SinkNumbers::refused || !site.renumbers_sinks,
+            "the scheme \"{}\" cannot renumber attention sinks; set position.window.renumber = false, or sinks = 0", entry.name);
+    of_scheme([&] { entry.resolve(use.settings, site); });
+  }
+  const Extension& extension = position.extension;
+  if (extension.active()) {
+    std::vector<std::string> knowing;
+    for (const SchemeUse& use : position.pattern)
+      if (std::find(use.entry->extensions.begin(), use.entry->extensions.end(), extension.method) != use.entry->extensions.end()) knowing.push_back(use.entry->name);
+    require(!knowing.empty(), "the extension \"{}\" does nothing to the scheme \"{}\"; it knows {}", extension.method, position.pattern.front().entry->name,
+            position.pattern.front().entry->extensions.empty() ? "none" : fmt::format("{}", fmt::join(position.pattern.front().entry->extensions, ", ")));
+    require(!extension.by_distance() || !site.renumbers_sinks, "the extension \"{}\" and renumbered sinks both change distances; choose one", extension.method);
+  }
 }
 
-void Transformer::check_length(Index length, Index source_length, std::string_view what) const {
-  const auto check = [&](std::string_view stack, const StackPosition& position, Index tokens) {
-    const double largest = position.numbering.largest(tokens), known = position.entry->positions(position.settings);
-    require(largest < known,
-            "{}: sequences of {} tokens need position {} in the {}, but scheme \"{}\" knows {} positions (0 to {}); raise its maximum or shorten the length",
-            what, tokens, largest, stack, position.entry->name, known, known - 1);
-  };
-  if (model_.kind == Kind::encoder) check("encoder", position_.encoder, length);
-  if (model_.kind == Kind::seq2seq) check("encoder", position_.encoder, source_length);
-  if (model_.kind != Kind::encoder) check("decoder", position_.decoder, length);
+Site Transformer::site(std::string_view stack, const Extents& extents) const {
+  const StackPosition& position = stack_position(stack);
+  const bool of_source = model_.kind == Kind::seq2seq && stack == "encoder";
+  const Index queries = of_source ? extents.source_length : extents.length, keys = queries + (of_source ? 0 : extents.cached);
+  const Index trained = of_source ? trained_source_ : trained_;
+  const Index final_length = of_source || extents.final_length == 0 ? queries : extents.final_length;
+  Site site{.stack = std::string(stack),
+            .causal = stack == "decoder",
+            .layers = model_.layers,
+            .width = model_.dim,
+            .heads = model_.heads,
+            .trained_length = trained,
+            .trained_numbers = static_cast<Index>(position.numbering.largest(trained)) + 1,
+            .real_numbers = position.numbering.real || position.eval_numbering.real,
+            .length = final_length};
+  site.distances = extents.free_numbers ? std::max<Index>(1, (extents.numbered_by_row ? extents.rows : 1) * queries * keys)
+                                        : std::max(position.numbering.distances(extents.rows, queries, keys),
+                                                   position.eval_numbering.distances(extents.rows, queries, keys));
+  site.extension = position.extension;
+  site.window = {.size = position.window.size(0), .sinks = position.window.sinks};
+  site.renumbers_sinks = position.window.sinks > 0 && position.window.renumber;
+  return site;
+}
+
+std::vector<std::string> Transformer::warnings() const {
+  std::vector<std::string> result;
+  each_stack([&](std::string_view stack) {
+    const Site here = site(stack, {.length = 0});
+    std::vector<const SchemeEntry*> told;
+    for (const SchemeUse& use : stack_position(stack).pattern) {
+      if (std::find(told.begin(), told.end(), use.entry) != told.end()) continue;
+      told.push_back(use.entry);
+      for (std::string& warning : use.entry->warnings(use.settings, here)) result.push_back(std::move(warning));
+    }
+  });
+  return result;
+}
+
+void Transformer::check_length(Index length, Index source_length, std::string_view what, bool training) const {
+  each_stack([&](std::string_view stack) {
+    const StackPosition& position = stack_position(stack);
+    const Index tokens = model_.kind == Kind::seq2seq && stack == "encoder" ? source_length : length;
+    const Numbering& numbering = training ? position.numbering : position.eval_numbering;
+    require(numbering.policy != "randomized" || tokens <= numbering.range,
+            "{}: sequences of {} tokens need as many numbers, but the {}'s numbering draws from {}; raise position.numbering.range or shorten the length", what,
+            tokens, stack, numbering.range);
+    const double factor = position.extension.method == "linear" ? position.extension.factor : 1.0, largest = numbering.largest(tokens) / factor;
+    for (const SchemeUse& use : position.pattern) {
+      const double known = use.entry->positions(use.settings);
+      require(largest <= known - 1,
+              "{}: sequences of {} tokens need position {} in the {}, but scheme \"{}\" knows {} positions (0 to {}); raise its maximum or shorten the length",
+              what, tokens, largest, stack, use.entry->name, known, known - 1);
+    }
+  });
 }
 
 Index Transformer::longest() const {
-  const StackPosition& position = model_.kind == Kind::encoder ? position_.encoder : position_.decoder;
-  constexpr double most = 1e9;
-  return static_cast<Index>(std::min(most, position.entry->positions(position.settings)) - position.numbering.largest(1));
+  const StackPosition& position = main_position();
+  double known = 1e9;
+  for (const SchemeUse& use : position.pattern) known = std::min(known, use.entry->positions(use.settings));
+  if (position.eval_numbering.policy == "randomized") return std::min<Index>(static_cast<Index>(known), position.eval_numbering.range);
+  const double factor = position.extension.method == "linear" ? position.extension.factor : 1.0;
+  return static_cast<Index>((known - 1) * factor + 1 - position.eval_numbering.largest(1));
 }
 
-StreamInputs Transformer::inputs(Tape& tape, std::string_view prefix, Index rows, Index length, const Extents& extents) const {
+StreamInputs Transformer::inputs(Tape& tape, std::string_view prefix, Index length, const Extents& extents) const {
   const auto named = [&](std::string_view name) { return std::string(prefix) + std::string(name); };
   StreamInputs in;
-  in.tokens = tape.input<Element::index>(named("tokens"), {rows, length});
-  in.positions = tape.input<Element::number>(named("positions"), {extents.numbered_by_row ? rows : 1, length});
+  in.tokens = tape.input<Element::index>(named("tokens"), {extents.rows, length});
+  in.positions = tape.input<Element::number>(named("positions"), {extents.numbered_by_row ? extents.rows : 1, length});
   if (extents.masked) {
-    in.mask = tape.input<Element::flag>(named("mask"), {rows, length});
+    in.mask = tape.input<Element::flag>(named("mask"), {extents.rows, length});
     for (auto& flag : tape.data(in.mask)) flag = 1;
   }
+  if (extents.packed) in.documents = tape.input<Element::index>(named("documents"), {extents.rows, length});
   return in;
 }
 
@@ -95,61 +176,182 @@ Tensor Transformer::mlp(Tape& tape, Tensor x, bool training) const {
   return dropout(tape, down, training ? model_.dropout : 0, "output");
 }
 
-Tensor Transformer::stack(Tape& tape, std::string_view name, const StreamInputs& in, const StackPosition& position, Index trained, bool causal, bool training,
-                          Tensor memory, Flags memory_mask) const {
+namespace {
+
+/// The schemes of a stack, one instance for all layers that share it.
+class Schemes {
+ public:
+  explicit Schemes(const StackPosition& position) : position_(position) {
+    for (const SchemeUse& use : position.pattern)
+      if (!made_.contains(use.entry)) made_[use.entry] = use.entry->make(use.settings);
+  }
+  Scheme& of_layer(Index layer) { return *made_.at(position_.of_layer(layer).entry); }
+  /// In the order of the layers.
+  template <class Body>
+  void each(const Body& body) {
+    std::vector<const SchemeEntry*> done;
+    for (const SchemeUse& use : position_.pattern) {
+      if (std::find(done.begin(), done.end(), use.entry) != done.end()) continue;
+      done.push_back(use.entry);
+      body(*made_.at(use.entry));
+    }
+  }
+
+ private:
+  const StackPosition& position_;
+  std::map<const SchemeEntry*, std::unique_ptr<Scheme>> made_;
+};
+
+/// What each layer's queries see, and what multiplies their scores: worked out once for each size of window.
+class Views {
+ public:
+  struct View {
+    Visible visible;
+    ScoreScaling scaling;
+  };
+  Views(Tape& tape, const StackPosition& position, const Site& site, Visible plain, Indices documents, Index queries, Index keys)
+      : tape_(tape), position_(position), site_(site), plain_(plain), documents_(documents), queries_(queries), keys_(keys) {}
+
+  const View& of_layer(Index layer) {
+    const Index size = position_.window.size(layer);
+    if (const auto found = views_.find(size); found != views_.end()) return found->second;
+    View view{plain_, {}};
+    if (size > 0 || documents_) view.visible = visible_pairs(tape_, plain_, documents_, queries_, keys_, {.size = size, .sinks = position_.window.sinks});
+    if (position_.scaling.active()) view.scaling = scaling(view.visible);
+    return views_.emplace(size, view).first->second;
+  }
+
+ private:
+  ScoreScaling scaling(const Visible& visible) const {
+    const double given = position_.scaling.original_length, length = given > 0 ? given : static_cast<double>(site_.trained_length);
+    require(length >= 2 || position_.scaling.method == "ssmax", "logit scaling needs a trained length of at least 2; set position.logit_scaling.original_length");
+    const double logarithm = std::log(std::max(2.0, length));
+    const bool learned = position_.scaling.method == "ssmax";
+    const Tensor by_query = from_visible_count(tape_, visible, queries_, keys_, [learned, logarithm](Index n) {
+      const double count = std::log(static_cast<double>(n));
+      return learned ? count : std::max(1.0, count / logarithm);
+    });
+    return {.by_query = by_query, .learned = learned, .initial_scale = 1 / logarithm};
+  }
+
+  Tape& tape_;
+  const StackPosition& position_;
+  const Site& site_;
+  Visible plain_;
+  Indices documents_;
+  Index queries_, keys_;
+  std::map<Index, View> views_;
+};
+
+/// The inputs through which one layer is given what was cached of the tokens before.
+void open_cache(Tape& tape, const Scheme& scheme, const Site& site, const Extents& extents, LayerCache& cache) {
+  const Index rows = extents.rows, places = extents.cached, head = site.head_width();
+  const Index key_width = scheme.caches_raw_keys(site) ? head : scheme.cached_key_width(site);
+  cache.keys = tape.input<Element::real>("cached_keys", {rows, site.heads, places, key_width});
+  cache.values = tape.input<Element::real>("cached_values", {rows, site.heads, places, head});
+  if (const Index carried = scheme.carried_width(site); carried > 0) cache.carried = tape.input<Element::real>("cached_carried", {rows, places, carried});
+}
+
+}  // namespace
+
+Tensor Transformer::stack(Tape& tape, std::string_view name, const StreamInputs& in, const Extents& extents, bool training, Tensor memory, Flags memory_mask,
+                          RecordedCache* cache) const {
   const double p = training ? model_.dropout : 0;
-  const Places places{in.positions, in.positions};
-  const std::unique_ptr<Scheme> scheme = position.entry->make(position.settings), no_position = std::make_unique<Scheme>();
+  const StackPosition& position = stack_position(name);
+  const Site here = site(name, extents);
+  const Index length = tape.shape(in.tokens)[1], keys = length + (cache != nullptr ? extents.cached : 0);
+  Schemes schemes(position);
+  Scheme no_position;
 
   const Tensor table = tape.parameter("token_embedding.weight", {model_.vocab, model_.dim}, Initial::normal(1 / std::sqrt(static_cast<double>(model_.dim))));
   const Tape::Scope scope(tape, name);
   Tensor x = embedding(tape, table, in.tokens, std::sqrt(static_cast<double>(model_.dim)));  // [B, T, D]
+  const Numbers key_numbers = cache != nullptr ? cache->positions : in.positions;
+  const auto places_for = [&](Scheme& scheme) { return Places{in.positions, key_numbers, scheme.caches_raw_keys(here) ? key_numbers : in.positions}; };
   {
     const Tape::Scope position_scope(tape, "position");
-    scheme->begin(tape, site(name, causal, trained), places);
-    x = scheme->embed(tape, x);
+    schemes.each([&](Scheme& scheme) {
+      scheme.begin(tape, here, places_for(scheme));
+      x = scheme.embed(tape, x);
+    });
   }
   x = dropout(tape, x, p, "embedding");
 
+  Views views(tape, position, here, {.causal = here.causal, .keys = cache != nullptr ? cache->mask : in.mask}, in.documents, length, keys);
   for (Index layer = 0; layer < model_.layers; ++layer) {
     const Tape::Scope layer_scope(tape, "layers." + std::to_string(layer));
-    const AttentionSettings settings{.heads = model_.heads, .layer = layer, .dropout = p, .damping = std::sqrt(2.0 * static_cast<double>(model_.layers))};
+    Scheme& scheme = schemes.of_layer(layer);
+    const Views::View& view = views.of_layer(layer);
+    AttentionSettings settings{.heads = model_.heads, .layer = layer, .dropout = p, .damping = std::sqrt(2.0 * static_cast<double>(model_.layers))};
     const auto residual = [&](std::string_view norm_name, const auto& sublayer) {
       x = model_.norm_first ? add(tape, x, sublayer(norm(tape, norm_name, x))) : norm(tape, norm_name, add(tape, x, sublayer(x)));
     };
-    const auto attend = [&](std::string_view what, Scheme& how, Tensor from, Tensor to, const Visible& visible) {
-      const Tape::Scope attention_scope(tape, what);
-      return dropout(tape, attention(tape, how, from, to, places, visible, settings), p, "output");
-    };
-    residual("attention_norm", [&](Tensor h) { return attend("attention", *scheme, h, h, {.causal = causal, .keys = in.mask}); });
-    if (memory) residual("cross_attention_norm", [&](Tensor h) { return attend("cross_attention", *no_position, h, memory, {.keys = memory_mask}); });
+    residual("attention_norm", [&](Tensor h) {
+      const Tape::Scope attention_scope(tape, "attention");
+      AttentionSettings own = settings;
+      own.raw_keys = scheme.caches_raw_keys(here);
+      own.scaling = view.scaling;
+      LayerCache* const kept = cache != nullptr ? &cache->layers.emplace_back() : nullptr;
+      if (kept != nullptr && extents.cached > 0) open_cache(tape, scheme, here, extents, *kept);
+      return dropout(tape, attention(tape, scheme, h, h, places_for(scheme), view.visible, own, kept), p, "output");
+    });
+    if (memory) {
+      residual("cross_attention_norm", [&](Tensor h) {
+        const Tape::Scope attention_scope(tape, "cross_attention");
+        return dropout(tape, attention(tape, no_position, h, memory, {}, {.keys = memory_mask}, settings), p, "output");
+      });
+    }
     residual("mlp_norm", [&](Tensor h) { return mlp(tape, h, training); });
   }
   return model_.norm_first ? norm(tape, "norm", x) : x;
 }
 
+Tensor Transformer::head(Tape& tape, Tensor x) const {
+  const Initial narrow = Initial::normal(1 / std::sqrt(static_cast<double>(model_.dim)));
+  return linear(tape, x, tape.parameter(model_.tie_embeddings ? "token_embedding.weight" : "head.weight", {model_.vocab, model_.dim}, narrow));
+}
+
 Recorded Transformer::record(Tape& tape, const Extents& extents, bool training) const {
   Recorded r;
   const Index rows = extents.rows;
-  if (model_.kind == Kind::seq2seq) r.source = inputs(tape, "source_", rows, extents.source_length, extents);
-  r.main = inputs(tape, "", rows, extents.length, extents);
+  if (model_.kind == Kind::seq2seq) {
+    require(!extents.packed, "several documents in a row are for encoders and decoders, not for a seq2seq: cross-attention would mix them");
+    r.source = inputs(tape, "source_", extents.source_length, extents);
+  }
+  r.main = inputs(tape, "", extents.length, extents);
   r.targets = tape.input<Element::index>("targets", {rows * extents.length});
   for (auto& target : tape.data(r.targets)) target = ignored_target;
   r.divisor = tape.input<Element::real>("divisor", {1});
 
-  Tensor x;
-  if (model_.kind == Kind::encoder) {
-    x = stack(tape, "encoder", r.main, position_.encoder, trained_, false, training, {}, {});
-  } else {
-    Tensor memory;
-    if (model_.kind == Kind::seq2seq) memory = stack(tape, "encoder", r.source, position_.encoder, trained_source_, false, training, {}, {});
-    x = stack(tape, "decoder", r.main, position_.decoder, trained_, true, training, memory, r.source.mask);
-  }
+  Tensor memory;
+  if (model_.kind == Kind::seq2seq) memory = stack(tape, "encoder", r.source, extents, training, {}, {}, nullptr);
+  Tensor x = stack(tape, model_.kind == Kind::encoder ? "encoder" : "decoder", r.main, extents, training, memory, r.source.mask, nullptr);
   x = tape.reshape(x, {rows * extents.length, model_.dim});
-  const Initial narrow = Initial::normal(1 / std::sqrt(static_cast<double>(model_.dim)));
-  const Tensor head = tape.parameter(model_.tie_embeddings ? "token_embedding.weight" : "head.weight", {model_.vocab, model_.dim}, narrow);
-  r.logits = linear(tape, x, head);
+  r.logits = head(tape, x);
   r.result = cross_entropy(tape, r.logits, r.targets, {}, r.divisor);
+  return r;
+}
+
+Tensor Transformer::record_encoder(Tape& tape, const Extents& extents, StreamInputs& source) const {
+  source = inputs(tape, "source_", extents.source_length, extents);
+  return stack(tape, "encoder", source, extents, false, {}, {}, nullptr);
+}
+
+Recorded Transformer::record_continuation(Tape& tape, const Extents& extents) const {
+  require(model_.kind != Kind::encoder, "an encoder reads its whole sequence at once; nothing can be continued");
+  Recorded r;
+  const Index rows = extents.rows, keys = extents.cached + extents.length;
+  Extents unmasked = extents;
+  unmasked.masked = false;
+  r.main = inputs(tape, "", extents.length, unmasked);
+  r.cache.positions = tape.input<Element::number>("key_positions", {extents.numbered_by_row ? rows : 1, keys});
+  r.cache.mask = tape.input<Element::flag>("key_mask", {rows, keys});
+  if (model_.kind == Kind::seq2seq) {
+    r.cache.memory = tape.input<Element::real>("memory", {rows, extents.source_length, model_.dim});
+    r.source.mask = tape.input<Element::flag>("source_mask", {rows, extents.source_length});
+  }
+  Tensor x = stack(tape, "decoder", r.main, extents, false, r.cache.memory, r.source.mask, &r.cache);
+  r.logits = head(tape, tape.reshape(x, {rows * extents.length, model_.dim}));
   return r;
 }
 

@@ -170,6 +170,23 @@ struct Product {
   static Real slope(int slot, Real a, Real b) { return slot == 0 ? b : a; }
 };
 
+struct Quotient {
+  static constexpr std::string_view name = "divide";
+  static constexpr bool reads_operands = true;
+  static Real value(Real a, Real b) { return a / b; }
+  static Real slope(int slot, Real a, Real b) { return slot == 0 ? 1 / b : -a / (b * b); }
+};
+/// Where both are equal each gets half of the gradient.
+struct Larger {
+  static constexpr std::string_view name = "maximum";
+  static constexpr bool reads_operands = true;
+  static Real value(Real a, Real b) { return a < b ? b : a; }
+  static Real slope(int slot, Real a, Real b) {
+    if (a == b) return Real{0.5};
+    return (slot == 0) == (a > b) ? Real{1} : Real{0};
+  }
+};
+
 template <class Function>
 Tensor binary(Tape& tape, Tensor a, Tensor b) {
   const Shape out = broadcast(tape.shape(a), tape.shape(b));
@@ -201,13 +218,14 @@ struct Scale final : Op {
 
 /// Two operands that broadcast in a random way; now and then the same one twice.
 template <class Apply>
-Tensor binary_example(Tape& tape, ExampleDraw& draw, const Apply& apply) {
+Tensor binary_example(Tape& tape, ExampleDraw& draw, const Apply& apply, bool second_away_from_zero = false) {
   Shape a, b;
   for (Index rank = draw.below(4); rank > 0; --rank) {
     const Index extent = draw.extent();
     a.append(draw.below(3) == 0 ? 1 : extent);
     b.append(draw.below(3) == 0 ? 1 : extent);
   }
+  if (second_away_from_zero) return apply(tape, draw.tensor(tape, a), draw.away_from_zero(tape, b));
   const Tensor x = draw.tensor(tape, a);
   if (draw.below(5) == 0) return apply(tape, x, x);
   if (draw.below(4) == 0 && b.rank() > 1) {  // fewer axes
@@ -223,6 +241,8 @@ Tensor binary_example(Tape& tape, ExampleDraw& draw, const Apply& apply) {
 Tensor add(Tape& tape, Tensor a, Tensor b) { return binary<Sum>(tape, a, b); }
 Tensor subtract(Tape& tape, Tensor a, Tensor b) { return binary<Difference>(tape, a, b); }
 Tensor multiply(Tape& tape, Tensor a, Tensor b) { return binary<Product>(tape, a, b); }
+Tensor divide(Tape& tape, Tensor a, Tensor b) { return binary<Quotient>(tape, a, b); }
+Tensor maximum(Tape& tape, Tensor a, Tensor b) { return binary<Larger>(tape, a, b); }
 Tensor scale(Tape& tape, Tensor x, double factor) { return tape.record(std::make_unique<Scale>(factor), {x}, tape.shape(x)); }
 
 namespace op_families {
@@ -232,6 +252,8 @@ OpExamples elementwise() {
       {"add", [](Tape& tape, ExampleDraw& draw) { return binary_example(tape, draw, add); }},
       {"subtract", [](Tape& tape, ExampleDraw& draw) { return binary_example(tape, draw, subtract); }},
       {"multiply", [](Tape& tape, ExampleDraw& draw) { return binary_example(tape, draw, multiply); }},
+      {"divide", [](Tape& tape, ExampleDraw& draw) { return binary_example(tape, draw, divide, true); }},
+      {"maximum", [](Tape& tape, ExampleDraw& draw) { return binary_example(tape, draw, maximum); }},
       {"scale",
        [](Tape& tape, ExampleDraw& draw) {
          return scale(tape, draw.tensor(tape, {draw.extent(), draw.extent()}), -1.7);

@@ -1,4 +1,4 @@
-// The same numbers in another order: heads split and merged, two axes exchanged.
+// The same numbers in another order: heads split and merged, two axes exchanged, tensors joined and cut.
 #include "sextant/base/error.hpp"
 #include "sextant/base/parallel.hpp"
 #include "sextant/ops/ops.hpp"
@@ -36,7 +36,79 @@ struct Exchange final : Op {
   void backward(const Run& run) const override { exchange(run.gradient(), run.sink(0), outer, n, m, c); }
 };
 
+/// The product of the extents before, and after, an axis.
+struct Around {
+  Index outer = 1, inner = 1;
+  Around(const Shape& shape, int axis) {
+    for (int a = 0; a < axis; ++a) outer *= shape[a];
+    for (int a = axis + 1; a < shape.rank(); ++a) inner *= shape[a];
+  }
+};
+
+void copy_or_add(const Real* from, Index count, Real* to, bool add) {
+  if (add)
+    for (Index i = 0; i < count; ++i) to[i] += from[i];
+  else
+    std::copy_n(from, count, to);
+}
+
+struct Concatenate final : Op {
+  Index outer, a, b;  ///< neighbouring numbers of each operand
+  Concatenate(Index count, Index of_a, Index of_b) : outer(count), a(of_a), b(of_b) {}
+
+  std::string_view name() const override { return "concatenate"; }
+  void forward(const Run& run) const override {
+    for (Index o = 0; o < outer; ++o) {
+      std::copy_n(run.real(0) + o * a, a, run.output() + o * (a + b));
+      std::copy_n(run.real(1) + o * b, b, run.output() + o * (a + b) + a);
+    }
+  }
+  void backward(const Run& run) const override {
+    for (const int slot : {0, 1}) {
+      const rows::Sink to = run.sink(slot);
+      const Index own = slot == 0 ? a : b;
+      for (Index o = 0; to && o < outer; ++o) copy_or_add(run.gradient() + o * (a + b) + (slot == 0 ? 0 : a), own, to.data + o * own, to.add);
+    }
+  }
+};
+
+struct Slice final : Op {
+  Index outer, whole, begin, count;  ///< neighbouring numbers: of x, before the slice, in the slice
+  Slice(Index o, Index of_x, Index before, Index taken) : outer(o), whole(of_x), begin(before), count(taken) {}
+
+  std::string_view name() const override { return "slice"; }
+  void forward(const Run& run) const override {
+    for (Index o = 0; o < outer; ++o) std::copy_n(run.real(0) + o * whole + begin, count, run.output() + o * count);
+  }
+  void backward(const Run& run) const override {
+    const rows::Sink to = run.sink(0);
+    if (!to.add) std::fill_n(to.data, outer * whole, Real{0});
+    for (Index o = 0; o < outer; ++o) copy_or_add(run.gradient() + o * count, count, to.data + o * whole + begin, true);
+  }
+};
+
 }  // namespace
+
+Tensor concatenate(Tape& tape, Tensor a, Tensor b, int axis) {
+  const Shape sa = tape.shape(a), sb = tape.shape(b);
+  bool fits = sa.rank() == sb.rank() && axis < sa.rank();
+  for (int i = 0; fits && i < sa.rank(); ++i) fits = i == axis || sa[i] == sb[i];
+  require(fits, "concatenate: {} and {} do not fit at axis {}", sa.text(), sb.text(), axis);
+  const Around around(sa, axis);
+  Shape out = sa;
+  out.set(axis, sa[axis] + sb[axis]);
+  return tape.record(std::make_unique<Concatenate>(around.outer, sa[axis] * around.inner, sb[axis] * around.inner), {a, b}, out);
+}
+
+Tensor slice(Tape& tape, Tensor x, int axis, Index begin, Index count) {
+  const Shape s = tape.shape(x);
+  require(axis < s.rank() && begin >= 0 && count >= 0 && begin + count <= s[axis], "slice: [{}, {}) of axis {} lies outside {}", begin, begin + count, axis,
+          s.text());
+  const Around around(s, axis);
+  Shape out = s;
+  out.set(axis, count);
+  return tape.record(std::make_unique<Slice>(around.outer, s[axis] * around.inner, begin * around.inner, count * around.inner), {x}, out);
+}
 
 Tensor split_heads(Tape& tape, Tensor x, Index heads) {
   const Shape s = tape.shape(x);
@@ -74,6 +146,22 @@ OpExamples layout() {
       {"merge_heads",
        [](Tape& tape, ExampleDraw& draw) {
          return merge_heads(tape, draw.tensor(tape, {draw.extent(), draw.extent(), draw.extent(), draw.extent()}));
+       }},
+      {"concatenate",
+       [](Tape& tape, ExampleDraw& draw) {
+         const int axis = static_cast<int>(draw.below(3));
+         Shape a = {draw.extent(), draw.extent(), draw.extent()}, b = a;
+         b.set(axis, draw.extent());
+         const Tensor x = draw.tensor(tape, a);
+         return draw.below(5) == 0 ? concatenate(tape, x, x, axis) : concatenate(tape, x, draw.tensor(tape, b), axis);
+       }},
+      {"slice",
+       [](Tape& tape, ExampleDraw& draw) {
+         const int axis = static_cast<int>(draw.below(3));
+         const Index before = draw.below(3), count = draw.extent();
+         Shape s = {draw.extent(), draw.extent(), draw.extent()};
+         s.set(axis, before + count + draw.below(3));
+         return slice(tape, draw.tensor(tape, s), axis, before, count);
        }},
       {"transpose",
        [](Tape& tape, ExampleDraw& draw) {

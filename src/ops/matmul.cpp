@@ -9,6 +9,12 @@ namespace sextant {
 
 namespace {
 
+/// The matrices of one operand: `count` of them, `step` numbers apart. One with fewer matrices than the batch repeats them.
+struct Matrices {
+  Operand first;
+  Index step, count;
+};
+
 /// y = factor * op(a) op(b) for each matrix of a batch.
 struct Matmul final : Op {
   bool transpose_a, transpose_b;
@@ -18,55 +24,64 @@ struct Matmul final : Op {
   std::string_view name() const override { return "matmul"; }
   Reads backward_reads() const override { return Reads::none().input(0).input(1); }
 
-  Index batch() const { return std::max(batch_a, batch_b); }
-  Operand a(const Real* data, bool flip) const { return {data, transpose_a ? m : k, transpose_a != flip}; }
-  Operand b(const Real* data, bool flip) const { return {data, transpose_b ? k : n, transpose_b != flip}; }
-
   void forward(const Run& run) const override {
-    const Batch walk{.outer = batch(), .inner = 1, .a = {batch_a == 1 ? 0 : m * k, 0}, .b = {batch_b == 1 ? 0 : k * n, 0}, .c = {m * n, 0}};
-    product(walk, m, n, k, a(run.real(0), false), b(run.real(1), false), 0, run.output(), n);
+    const Matrices a = matrices_of_a(run, false), b = matrices_of_b(run, false);
+    const Index inner = std::min(batch_a, batch_b);
+    const Batch walk{.outer = repeats(inner), .inner = inner, .a = stride(a, inner), .b = stride(b, inner), .c = {inner * m * n, m * n}};
+    product(walk, m, n, k, a.first, b.first, 0, run.output(), n);
   }
 
   void backward(const Run& run) const override {
-    const Operand dy{run.gradient(), n, false}, dy_transposed{run.gradient(), n, true};
+    const Matrices dy{{run.gradient(), n, false}, m * n, batch()}, dy_transposed{{run.gradient(), n, true}, m * n, batch()};
     // da = dy b^T, or its transpose b dy^T where a is stored transposed; likewise db = a^T dy, or dy^T a.
     if (const rows::Sink da = run.sink(0)) {
-      const Operand other = b(run.real(1), !transpose_a);
+      const Matrices b = matrices_of_b(run, !transpose_a);
       if (transpose_a)
-        send(da, batch_a, k, m, n, other, batch_b == 1 ? 0 : k * n, dy_transposed, m * n);
+        send(da, batch_a, k, m, n, b, dy_transposed);
       else
-        send(da, batch_a, m, k, n, dy, m * n, other, batch_b == 1 ? 0 : k * n);
+        send(da, batch_a, m, k, n, dy, b);
     }
     if (const rows::Sink db = run.sink(1)) {
-      const Operand other = a(run.real(0), !transpose_b);
+      const Matrices a = matrices_of_a(run, !transpose_b);
       if (transpose_b)
-        send(db, batch_b, n, k, m, dy_transposed, m * n, other, batch_a == 1 ? 0 : m * k);
+        send(db, batch_b, n, k, m, dy_transposed, a);
       else
-        send(db, batch_b, k, n, m, other, batch_a == 1 ? 0 : m * k, dy, m * n);
+        send(db, batch_b, k, n, m, a, dy);
     }
   }
 
  private:
+  Index batch() const { return batch_a == 0 || batch_b == 0 ? 0 : std::max(batch_a, batch_b); }
+  Index repeats(Index inner) const { return inner == 0 ? 0 : batch() / inner; }
+  Matrices matrices_of_a(const Run& run, bool flip) const { return {{run.real(0), transpose_a ? m : k, transpose_a != flip}, m * k, batch_a}; }
+  Matrices matrices_of_b(const Run& run, bool flip) const { return {{run.real(1), transpose_b ? k : n, transpose_b != flip}, k * n, batch_b}; }
+
+  /// Matrix (i, j) of the batch in an operand, which repeats for every i when it has only the inner ones.
+  static BatchStride stride(const Matrices& of, Index inner) { return {of.count > inner ? inner * of.step : 0, of.step}; }
+
   /// One large product is cut into tiles of rows, many into products.
-  void product(const Batch& walk, Index rows, Index columns, Index inner, Operand left, Operand right, Real beta, Real* c, Index stride) const {
+  void product(const Batch& walk, Index rows, Index columns, Index inner, Operand left, Operand right, Real beta, Real* c, Index c_stride) const {
     if (walk.outer * walk.inner == 1)
-      gemm(rows, columns, inner, factor, left, right, beta, c, stride);
+      gemm(rows, columns, inner, factor, left, right, beta, c, c_stride);
     else
-      gemm_batch(walk, rows, columns, inner, factor, left, right, beta, c, stride);
+      gemm_batch(walk, rows, columns, inner, factor, left, right, beta, c, c_stride);
   }
 
-  /// The gradient of one operand: a product for each matrix, or their sum where the operand serves the whole batch.
-  void send(rows::Sink to, Index to_batch, Index rows, Index columns, Index inner, Operand left, Index left_step, Operand right, Index right_step) const {
-    const Index matrices = batch();
-    if (to_batch == matrices) {
-      const Batch walk{.outer = matrices, .inner = 1, .a = {left_step, 0}, .b = {right_step, 0}, .c = {rows * columns, 0}};
-      return product(walk, rows, columns, inner, left, right, to.add ? Real{1} : Real{0}, to.data, columns);
-    }
-    if (matrices == 0 && !to.add) std::fill_n(to.data, rows * columns, Real{0});
-    for (Index i = 0; i < matrices; ++i) {
-      const Real beta = to.add || i > 0 ? Real{1} : Real{0};
-      gemm(rows, columns, inner, factor, {left.data + i * left_step, left.stride, left.transposed},
-           {right.data + i * right_step, right.stride, right.transposed}, beta, to.data, columns);
+  /// The gradient of one operand: a product for each of its matrices, summed over the repetitions one after the other.
+  void send(rows::Sink to, Index count, Index rows, Index columns, Index inner, const Matrices& left, const Matrices& right) const {
+    const Index times = count == 0 ? 0 : batch() / count;
+    if (times == 0 && !to.add) std::fill_n(to.data, count * rows * columns, Real{0});
+    for (Index i = 0; i < times; ++i) {
+      const auto from = [&](const Matrices& of) {  // the matrices that meet this operand's in repetition i
+        Matrices here = of;
+        if (of.count > count) here.first.data += i * count * of.step;
+        here.count = std::min(of.count, count);
+        return here;
+      };
+      const Matrices a = from(left), b = from(right);
+      const Index fewer = std::min(a.count, b.count);
+      const Batch walk{.outer = count / fewer, .inner = fewer, .a = stride(a, fewer), .b = stride(b, fewer), .c = {fewer * rows * columns, rows * columns}};
+      product(walk, rows, columns, inner, a.first, b.first, to.add || i > 0 ? Real{1} : Real{0}, to.data, columns);
     }
   }
 };
@@ -123,13 +138,10 @@ Tensor matmul(Tape& tape, Tensor a, Tensor b, Transpose transpose_a, Transpose t
   op->batch_a = leading_count(sa);
   op->batch_b = leading_count(sb);
   require(sb[flip_b ? -1 : -2] == op->k, "matmul: inner extents differ, {}{} and {}{}", sa.text(), flip_a ? "^T" : "", sb.text(), flip_b ? "^T" : "");
-  bool leading_fit = sa.rank() == 2 || sb.rank() == 2;
-  if (sa.rank() == sb.rank()) {
-    leading_fit = true;
-    for (int axis = 0; axis + 2 < sa.rank(); ++axis) leading_fit &= sa[axis] == sb[axis];
-  }
+  bool leading_fit = true;  // those of the one with fewer axes are the last of the other's
+  for (int axis = 3; axis <= std::min(sa.rank(), sb.rank()); ++axis) leading_fit &= sa[-axis] == sb[-axis];
   require(leading_fit, "matmul: leading axes differ, {} and {}", sa.text(), sb.text());
-  Shape out = sa.rank() == 2 ? sb : sa;
+  Shape out = sa.rank() >= sb.rank() ? sa : sb;
   out.set(-2, op->m);
   out.set(-1, op->n);
   return tape.record(std::move(op), {a, b}, out);
@@ -155,7 +167,8 @@ OpExamples matmul() {
          const Index m = draw.extent(), n = draw.extent(), k = draw.extent();
          const bool flip_a = draw.coin(), flip_b = draw.coin();
          const auto matrix = [&](Index batch, Index heads, Index rows, Index columns) {
-           return batch < 0 ? draw.tensor(tape, {rows, columns}) : draw.tensor(tape, {batch, heads, rows, columns});
+           if (batch >= 0) return draw.tensor(tape, {batch, heads, rows, columns});
+           return draw.coin() ? draw.tensor(tape, {rows, columns}) : draw.tensor(tape, {heads, rows, columns});
          };
          const auto choose = [](bool flip) { return flip ? Transpose::yes : Transpose::no; };
          if (draw.below(5) == 0) {  // one input used twice: x x^T

@@ -1,6 +1,7 @@
 // Values derived from position numbers: tables by position, and values or indices by pair of query and key. They are
 // nodes like any other, so a sealed Program recomputes them when the numbers change; they are computed in double and
 // rounded once; they have no gradient.
+#include <algorithm>
 #include <vector>
 
 #include "sextant/base/error.hpp"
@@ -70,6 +71,27 @@ struct IndexFromPairs final : PositionOp {
   }
 };
 
+struct CollectDistances final : PositionOp {
+  DistanceOfPair function;
+  explicit CollectDistances(DistanceOfPair f) : function(std::move(f)) {}
+
+  std::string_view name() const override { return "distances"; }
+  void forward(const Run& run) const override {
+    const auto capacity = static_cast<std::size_t>(run.output_shape(0)[1]);
+    std::vector<double> found;
+    each_pair(run, [&](Index, double query, double key) { found.push_back(function(query, key)); });
+    std::vector<double> different = found;
+    std::sort(different.begin(), different.end());
+    different.erase(std::unique(different.begin(), different.end()), different.end());
+    require(different.size() <= capacity, "{} different distances between the position numbers, where this model was recorded for {}", different.size(), capacity);
+    double* values = run.output_numbers(0);
+    std::copy(different.begin(), different.end(), values);
+    std::fill(values + different.size(), values + capacity, different.empty() ? 0.0 : different.back());
+    for (std::size_t pair = 0; pair < found.size(); ++pair)
+      run.output_indices(1)[pair] = static_cast<std::int32_t>(std::lower_bound(different.begin(), different.end(), found[pair]) - different.begin());
+  }
+};
+
 void check_pairs(Tape& tape, Numbers query, Numbers key) {
   const Shape q = tape.shape(query), k = tape.shape(key);
   require(q.rank() == 2 && k.rank() == 2 && q[0] == k[0], "positions {} and {} are not [P, Tq] and [P, Tk]", q.text(), k.text());
@@ -97,6 +119,14 @@ Indices index_from_pairs(Tape& tape, Numbers query, Numbers key, IndexOfPair fun
   check_pairs(tape, query, key);
   const Shape q = tape.shape(query), k = tape.shape(key);
   return {tape.record(std::make_unique<IndexFromPairs>(std::move(function)), {query, key}, {{Element::index, {q[0], q[1], k[1]}}}).front()};
+}
+
+Distances distances(Tape& tape, Numbers query, Numbers key, Index capacity, DistanceOfPair function) {
+  check_pairs(tape, query, key);
+  const Shape q = tape.shape(query), k = tape.shape(key);
+  const auto outputs = tape.record(std::make_unique<CollectDistances>(std::move(function)), {query, key},
+                                   {{Element::number, {1, capacity}}, {Element::index, {q[0], q[1], k[1]}}});
+  return {{outputs[0]}, {outputs[1]}};
 }
 
 namespace op_families {
@@ -127,6 +157,14 @@ OpExamples positions() {
          const Numbers query = draw.numbers(tape, {rows, draw.extent()}), key = draw.numbers(tape, {rows, draw.extent()});
          const Indices index = index_from_pairs(tape, query, key, [](double q, double k) { return q < k ? Index{1} : Index{0}; });
          return gather_relative(tape, draw.tensor(tape, {1, 2, 1, 2}), index);
+       }},
+      {"distances",
+       [](Tape& tape, ExampleDraw& draw) {
+         const Index rows = draw.extent();
+         const Numbers query = draw.numbers(tape, {rows, draw.extent()}), key = draw.numbers(tape, {rows, draw.extent()});
+         const Distances d = distances(tape, query, key, 39, [](double q, double k) { return q - k; });
+         const Tensor table = from_positions(tape, d.values, 1, [](double x, std::span<double> row) { row[0] = x; });
+         return gather_relative(tape, multiply(tape, tape.reshape(table, {1, 1, 1, 39}), draw.tensor(tape, {1, 2, 1, 39})), d.index);
        }},
   };
 }

@@ -10,8 +10,9 @@ namespace sextant {
 namespace {
 
 struct Softmax final : Op {
-  bool causal, has_mask;
-  Softmax(bool only_past, bool mask) : causal(only_past), has_mask(mask) {}
+  bool causal, has_mask, has_pairs;
+  explicit Softmax(const Visible& visible)
+      : causal(visible.causal && !visible.pairs), has_mask(visible.keys || visible.pairs), has_pairs(static_cast<bool>(visible.pairs)) {}
 
   std::string_view name() const override { return "softmax"; }
   Reads backward_reads() const override { return Reads::none().output(0); }
@@ -24,8 +25,13 @@ struct Softmax final : Op {
     Real* weights = run.output();
     parallel_for(s.rows(), grain_for(8 * keys), [&](Index begin, Index end) {
       for (Index row = begin; row < end; ++row) {
-        const Index b = row / (heads * queries);
-        rows::softmax_row(scores + row * keys, mask == nullptr ? nullptr : mask + b * keys, seen(row % queries, queries, keys), weights + row * keys, keys);
+        const Index b = row / (heads * queries), i = row % queries;
+        const std::uint8_t* hidden = mask;
+        if (has_pairs)
+          hidden += ((run.shape(1)[0] == 1 ? 0 : b) * queries + i) * keys;
+        else if (has_mask)
+          hidden += b * keys;
+        rows::softmax_row(scores + row * keys, hidden, seen(i, queries, keys), weights + row * keys, keys);
       }
     });
   }
@@ -51,9 +57,14 @@ Tensor softmax(Tape& tape, Tensor scores, const Visible& visible) {
   require(s.rank() == 4, "softmax: scores are [B, H, Tq, Tk], not {}", s.text());
   require(!visible.keys || tape.shape(visible.keys) == Shape({s[0], s[3]}), "softmax: mask {} does not fit scores {}",
           visible.keys ? tape.shape(visible.keys).text() : "", s.text());
+  require(!visible.pairs || (tape.shape(visible.pairs)[1] == s[2] && tape.shape(visible.pairs)[2] == s[3]), "softmax: pairs {} do not fit scores {}",
+          visible.pairs ? tape.shape(visible.pairs).text() : "", s.text());
   std::vector<AnyHandle> inputs = {scores};
-  if (visible.keys) inputs.emplace_back(visible.keys);
-  return tape.record(std::make_unique<Softmax>(visible.causal, static_cast<bool>(visible.keys)), std::move(inputs), s);
+  if (visible.pairs)
+    inputs.emplace_back(visible.pairs);
+  else if (visible.keys)
+    inputs.emplace_back(visible.keys);
+  return tape.record(std::make_unique<Softmax>(visible), std::move(inputs), s);
 }
 
 namespace op_families {

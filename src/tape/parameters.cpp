@@ -22,8 +22,10 @@ int ParameterStore::declare(std::string_view name, const Shape& shape, Initial i
 
   const Stream draws(seed_, "parameter/" + parameter.name);
   for (Index i = 0; i < parameter.count; ++i) {
-    const double deviate = initial.deviation == 0 ? 0 : initial.deviation * draws.normal(static_cast<std::uint64_t>(i));
-    values_[static_cast<std::size_t>(parameter.offset + i)] = static_cast<Real>(initial.mean + deviate);
+    const auto at = static_cast<std::uint64_t>(i);
+    const double deviate = initial.deviation == 0 ? 0 : initial.deviation * draws.normal(at);
+    values_[static_cast<std::size_t>(parameter.offset + i)] =
+        static_cast<Real>(initial.of_uniform ? initial.of_uniform(draws.uniform(at)) : initial.mean + deviate);
   }
   const int number = static_cast<int>(list_.size());
   by_name_.emplace(parameter.name, number);

@@ -6,17 +6,24 @@ namespace sextant {
 
 namespace {
 
+/// One stream of a row, and the task's own numbers of its tokens where it has them.
+struct StreamRow {
+  const std::vector<Token>* tokens;
+  const std::vector<std::int32_t>* coupled;
+};
+
 /// Writes one stream of a batch: tokens and, where there is one, the mask; positions by row or once for all.
-void feed_stream(Machine& machine, const StreamInputs& in, const Numbering& numbering, const std::vector<const std::vector<Token>*>& rows, bool pad_left) {
+void feed_stream(Machine& machine, const StreamInputs& in, const Numbering& numbering, const std::vector<StreamRow>& rows, bool pad_left, NumberDraw draw) {
   Program& program = *machine.program;
   const auto tokens = program.input(in.tokens);
   const auto total = static_cast<std::size_t>(machine.extents.rows);
   const std::size_t length = tokens.size() / total;
+  const bool by_row = machine.extents.numbered_by_row;
   std::vector<std::uint8_t> mask(length);
-  std::vector<double> positions(machine.extents.numbered_by_row ? tokens.size() : length);
-  numbering.number({}, std::span(positions).first(length));
+  std::vector<double> positions(by_row ? tokens.size() : length);
+  if (!by_row) numbering.number({}, positions, draw);
   for (std::size_t row = 0; row < total; ++row) {
-    const std::vector<Token> none, &from = row < rows.size() ? *rows[row] : none;
+    const std::vector<Token> none, &from = row < rows.size() ? *rows[row].tokens : none;
     if (from.size() > length) fail(ErrorKind::failure, "a row of {} tokens does not fit a Program for {}", from.size(), length);
     const std::size_t shift = pad_left ? length - from.size() : 0;
     const auto at = tokens.begin() + static_cast<std::ptrdiff_t>(row * length);
@@ -25,7 +32,10 @@ void feed_stream(Machine& machine, const StreamInputs& in, const Numbering& numb
     std::fill(mask.begin(), mask.end(), std::uint8_t{0});
     std::fill_n(mask.begin() + static_cast<std::ptrdiff_t>(shift), from.size(), std::uint8_t{1});
     if (in.mask) std::copy(mask.begin(), mask.end(), program.input(in.mask).begin() + static_cast<std::ptrdiff_t>(row * length));
-    if (machine.extents.numbered_by_row) numbering.number(mask, std::span(positions).subspan(row * length, length));
+    if (!by_row) continue;
+    draw.row = row;
+    numbering.number(mask, std::span(positions).subspan(row * length, length), draw,
+                     row < rows.size() ? std::span<const std::int32_t>(*rows[row].coupled) : std::span<const std::int32_t>());
   }
   program.write_numbers(in.positions, positions);
 }
@@ -42,15 +52,23 @@ Machine make_machine(const Transformer& model, ParameterStore& parameters, const
   return machine;
 }
 
-Index feed(Machine& machine, const Transformer& model, const std::vector<Presented>& rows, bool pad_left) {
+bool numbers_by_row(const Transformer& model, bool training) {
+  const auto by_row = [training](const StackPosition& position) { return (training ? position.numbering : position.eval_numbering).by_row(); };
   const Kind kind = model.model().kind;
-  std::vector<const std::vector<Token>*> main, source;
+  return (kind != Kind::decoder && by_row(model.position().encoder)) || (kind != Kind::encoder && by_row(model.position().decoder));
+}
+
+Index feed(Machine& machine, const Transformer& model, const std::vector<Presented>& rows, bool pad_left, const FeedNumbers& numbers) {
+  const Kind kind = model.model().kind;
+  std::vector<StreamRow> main, source;
   for (const Presented& row : rows) {
-    main.push_back(&row.tokens);
-    source.push_back(&row.source);
+    main.push_back({&row.tokens, &row.numbers});
+    source.push_back({&row.source, &row.source_numbers});
   }
-  feed_stream(machine, machine.recorded.main, (kind == Kind::encoder ? model.position().encoder : model.position().decoder).numbering, main, pad_left);
-  if (kind == Kind::seq2seq) feed_stream(machine, machine.recorded.source, model.position().encoder.numbering, source, pad_left);
+  const auto policy = [&](const StackPosition& position) -> const Numbering& { return numbers.training ? position.numbering : position.eval_numbering; };
+  const auto draw = [&](std::string_view stream) { return NumberDraw{.seed = numbers.seed, .stream = stream, .step = numbers.step}; };
+  feed_stream(machine, machine.recorded.main, policy(model.main_position()), main, pad_left, draw("main"));
+  if (kind == Kind::seq2seq) feed_stream(machine, machine.recorded.source, policy(model.position().encoder), source, pad_left, draw("source"));
 
   const auto targets = machine.program->input(machine.recorded.targets);
   std::fill(targets.begin(), targets.end(), ignored_target);

@@ -21,7 +21,8 @@ Evaluator::Evaluator(const Transformer& model, const Task& task, ParameterStore&
 Machine& Evaluator::machine(Index length) {
   if (const auto found = machines_.find(length); found != machines_.end()) return found->second;
   const StreamLengths streams = stream_lengths(task_, model_.model().kind, length);
-  const Extents extents{.rows = settings_.batch, .length = streams.tokens, .source_length = streams.source};
+  const Extents extents{
+      .rows = settings_.batch, .length = streams.tokens, .source_length = streams.source, .numbered_by_row = numbers_by_row(model_, false)};
   return machines_.emplace(length, make_machine(model_, parameters_, extents, false, arena_)).first->second;
 }
 
@@ -46,7 +47,7 @@ LengthResult Evaluator::at(Index length) {
       Dice dice(0, "test/" + std::to_string(length), static_cast<std::uint64_t>(i));
       rows.push_back(present(task_, kind, listed > 0 ? task_.test(length, i * listed / total) : task_.draw(Split::test, length, dice)));
     }
-    m.program->input(m.recorded.divisor)[0] = static_cast<Real>(feed(m, model_, rows, false));
+    m.program->input(m.recorded.divisor)[0] = static_cast<Real>(feed(m, model_, rows, false, {.step = static_cast<std::uint64_t>(begin)}));
     m.program->forward();
     const auto row_losses = m.program->read(m.recorded.result.rows);
     for (std::size_t row = 0; row < rows.size(); ++row) {

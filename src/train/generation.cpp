@@ -65,7 +65,7 @@ Generated generate(const Transformer& model, const Task& task, ParameterStore& p
   const Index natural = task.is_text() ? trained : row.written ? std::min(whole, model.longest()) : whole;
   const Index context = std::min(settings.context > 0 ? settings.context : natural, whole);
   model.check_length(context, source_length, "the prompt and what is written");
-  Machine machine = make_machine(model, parameters, {.rows = 1, .length = context, .source_length = source_length}, false, std::make_shared<Arena>());
+  Machine machine = make_machine(model, parameters, {.rows = 1, .length = context, .source_length = source_length, .numbered_by_row = numbers_by_row(model, false)}, false, std::make_shared<Arena>());
 
   const auto forward = [&] {
     Presented window = row;

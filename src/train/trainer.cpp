@@ -10,12 +10,12 @@ namespace {
 
 /// Checks all lengths against the schemes' limits first, so that an impossible one is an error before any work.
 const Transformer& checked(const Transformer& model, const Task& task, const LengthSettings& lengths) {
-  const auto check = [&](std::int64_t length, std::string_view what) {
+  const auto check = [&](std::int64_t length, std::string_view what, bool training) {
     const StreamLengths streams = stream_lengths(task, model.model().kind, length);
-    model.check_length(streams.tokens, streams.source, what);
+    model.check_length(streams.tokens, streams.source, what, training);
   };
-  check(lengths.longest, "task.train_length");
-  for (const std::int64_t length : lengths.evaluated) check(length, "task.eval_lengths");
+  check(lengths.longest, "task.train_length", true);
+  for (const std::int64_t length : lengths.evaluated) check(length, "task.eval_lengths", false);
   return model;
 }
 
@@ -52,7 +52,8 @@ Machine& Trainer::machine(Index length) {
   const StreamLengths streams = stream_lengths(task_, model_.model().kind, length);
   const bool padded = !lengths_.one_per_batch && lengths_.shortest < lengths_.longest;
   const Extents extents{
-      .rows = settings_.batch, .length = streams.tokens, .source_length = streams.source, .masked = padded, .numbered_by_row = padded && settings_.pad_left};
+      .rows = settings_.batch, .length = streams.tokens, .source_length = streams.source, .masked = padded,
+      .numbered_by_row = (padded && settings_.pad_left) || numbers_by_row(model_, true)};
   return machines_.emplace(length, make_machine(model_, parameters_, extents, true, arena_)).first->second;
 }
 
@@ -68,7 +69,8 @@ StepReport Trainer::update() {
   for (std::int64_t i = 0; i < settings_.accumulate; ++i) {
     const std::int64_t micro_batch = first + i;
     Machine& m = machine(lengths_.one_per_batch ? length_of(micro_batch, 0) : lengths_.longest);
-    feed(m, model_, batches[static_cast<std::size_t>(i)], settings_.pad_left);
+    feed(m, model_, batches[static_cast<std::size_t>(i)], settings_.pad_left,
+         {.training = true, .seed = settings_.seed, .step = static_cast<std::uint64_t>(micro_batch)});
     m.program->input(m.recorded.divisor)[0] = static_cast<Real>(report.tokens);  // of all micro-batches: their losses add up to one mean
     m.program->forward(static_cast<std::uint64_t>(micro_batch));
     const auto loss = static_cast<double>(m.program->read(m.recorded.result.loss)[0]);

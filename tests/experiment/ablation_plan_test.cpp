@@ -121,7 +121,7 @@ buckets = 8
   CHECK(runs[0].decoder.scheme == "rope");
   CHECK(runs[0].decoder.settings.number("base") == 10000);
   CHECK(runs[1].decoder.settings.integer("buckets") == 8);
-  CHECK(runs[1].decoder.numbering.integer("offset") == 3);
+  CHECK(runs[1].decoder.numbering().integer("offset") == 3);
   CHECK(runs[1].origins.at("decoder.position.buckets") == "a.toml:13");
 }
 

@@ -69,11 +69,11 @@ TEST_CASE("a stack's own position section wins over the shared one") {
                                  "[decoder.position]\nscheme = 'rope'\nbase = 500.0\n");
   CHECK(run.encoder.scheme == "t5");
   CHECK(run.encoder.settings.integer("buckets") == 8);
-  CHECK(run.encoder.numbering.integer("offset") == 7);
+  CHECK(run.encoder.numbering().integer("offset") == 7);
   CHECK(run.decoder.scheme == "rope");
   CHECK(run.decoder.settings.number("base") == 500);
   CHECK_FALSE(run.decoder.settings.has("buckets"));
-  CHECK(run.decoder.numbering.integer("offset") == 5);
+  CHECK(run.decoder.numbering().integer("offset") == 5);
   CHECK(run.origins.at("encoder.position.buckets") == "e.toml:10");
   CHECK(run.origins.at("encoder.position.scheme") == "e.toml:6");
   CHECK(run.origins.at("decoder.position.layout") == "default");
@@ -183,7 +183,7 @@ TEST_CASE("lengths have to be a range and a list without repetition") {
 
 TEST_CASE("an offset without its policy is refused") {
   CHECK(contains(refused_set("position.numbering.offset=3"), "--set position.numbering.offset: offset has no effect under the policy \"sequential\""));
-  CHECK(run_of(copy_task, {"position.numbering.offset=3", "position.numbering.policy=offset"}).decoder.numbering.integer("offset") == 3);
+  CHECK(run_of(copy_task, {"position.numbering.offset=3", "position.numbering.policy=offset"}).decoder.numbering().integer("offset") == 3);
 }
 
 TEST_CASE("the vocabulary is not a setting") {
@@ -241,7 +241,7 @@ TEST_CASE("the resolved configuration reads back to the same values and the same
     CHECK(again.encoder.scheme == run.encoder.scheme);
     CHECK(again.encoder.settings == run.encoder.settings);
     CHECK(again.decoder.settings == run.decoder.settings);
-    CHECK(again.decoder.numbering == run.decoder.numbering);
+    CHECK(again.decoder.sections == run.decoder.sections);
     CHECK(identity(again) == identity(run));
     CHECK(again.files.size() == run.files.size());
   }

@@ -135,7 +135,7 @@ std::vector<Real> sinusoid_rows(Index width, const std::vector<double>& position
 
 StackPosition stack_position(const std::string& name, const Given& given = {}) {
   const SchemeEntry& entry = find_scheme(name);
-  return {&entry, settings_of(entry, given), {}};
+  return {.pattern = {{&entry, settings_of(entry, given)}}};
 }
 
 /// A transformer of one kind with a scheme in all its stacks.
@@ -331,15 +331,15 @@ TEST_CASE("RoPE refuses a fraction that turns an odd number of channels, or fewe
   CHECK_NOTHROW(make(0.2, 10, 1));   // 2 channels
   CHECK_NOTHROW(make(0.25, 10, 1));  // floor(2.5)
   CHECK_NOTHROW(make(0.5, 32, 2));
-  CHECK_THROWS_WITH_AS(make(0.1, 16, 1), "rope's fraction 0.1 of the head width 16 turns 1 channels; it must be an even number of at least 2", Error);
-  CHECK_THROWS_WITH_AS(make(0.25, 12, 1), "rope's fraction 0.25 of the head width 12 turns 3 channels; it must be an even number of at least 2", Error);
-  CHECK_THROWS_WITH_AS(make(1, 15, 3), "rope's fraction 1 of the head width 5 turns 5 channels; it must be an even number of at least 2", Error);
+  CHECK_THROWS_WITH_AS(make(0.1, 16, 1), doctest::Contains("rope's fraction 0.1 of the head width 16 turns 1 channels; it must be an even number of at least 2"), Error);
+  CHECK_THROWS_WITH_AS(make(0.25, 12, 1), doctest::Contains("rope's fraction 0.25 of the head width 12 turns 3 channels; it must be an even number of at least 2"), Error);
+  CHECK_THROWS_WITH_AS(make(1, 15, 3), doctest::Contains("rope's fraction 1 of the head width 5 turns 5 channels; it must be an even number of at least 2"), Error);
   CHECK_THROWS_AS(make(0.1, 8, 1), Error);  // none at all
 }
 
 TEST_CASE("sinusoids refuse an odd width in any kind of model") {
   for (const Kind kind : {Kind::encoder, Kind::decoder, Kind::seq2seq})
-    CHECK_THROWS_WITH_AS(transformer("sinusoidal", {}, kind, 5, 1), "sinusoidal needs an even width, not model.dim = 5", Error);
+    CHECK_THROWS_WITH_AS(transformer("sinusoidal", {}, kind, 5, 1), doctest::Contains("sinusoidal needs an even width, not model.dim = 5"), Error);
 }
 
 TEST_CASE("T5 refuses buckets and distances that leave a direction without its own buckets") {
@@ -348,12 +348,12 @@ TEST_CASE("T5 refuses buckets and distances that leave a direction without its o
   };
   CHECK_NOTHROW(make(2, 2, Kind::decoder));
   CHECK_NOTHROW(make(4, 2, Kind::encoder));
-  CHECK_THROWS_WITH_AS(make(2, 128, Kind::encoder), "2 buckets are too few: the encoder needs at least 4", Error);
-  CHECK_THROWS_WITH_AS(make(3, 128, Kind::seq2seq), "3 buckets are too few: the encoder needs at least 4", Error);
-  CHECK_THROWS_WITH_AS(make(32, 16, Kind::decoder), "32 buckets need a max_distance above 16, not 16", Error);
+  CHECK_THROWS_WITH_AS(make(2, 128, Kind::encoder), doctest::Contains("2 buckets are too few: the encoder needs at least 4"), Error);
+  CHECK_THROWS_WITH_AS(make(3, 128, Kind::seq2seq), doctest::Contains("3 buckets are too few: the encoder needs at least 4"), Error);
+  CHECK_THROWS_WITH_AS(make(32, 16, Kind::decoder), doctest::Contains("32 buckets need a max_distance above 16, not 16"), Error);
   CHECK_NOTHROW(make(32, 17, Kind::decoder));
   CHECK_NOTHROW(make(32, 16, Kind::encoder));
-  CHECK_THROWS_WITH_AS(make(32, 8, Kind::encoder), "32 buckets need a max_distance above 8, not 8", Error);
+  CHECK_THROWS_WITH_AS(make(32, 8, Kind::encoder), doctest::Contains("32 buckets need a max_distance above 8, not 8"), Error);
 }
 
 TEST_CASE("T5's smallest tables still read within the table at every distance") {
@@ -397,7 +397,7 @@ TEST_CASE("a length beyond the learned table is refused before anything is compu
 
 TEST_CASE("an offset counts towards the end of a learned table") {
   StackPosition position = stack_position("learned", {{"max_positions", std::int64_t{8}}});
-  position.numbering = {"offset", 3};
+  position.numbering = position.eval_numbering = {"offset", 3};
   const Transformer model({.kind = Kind::decoder, .vocab = 7, .layers = 1, .dim = 8, .heads = 2, .ffn_dim = 8}, {position, position});
   CHECK_NOTHROW(model.check_length(5, 0, "x"));
   CHECK_THROWS_WITH_AS(model.check_length(6, 0, "x"), doctest::Contains("need position 8 in the decoder"), Error);
@@ -405,9 +405,9 @@ TEST_CASE("an offset counts towards the end of a learned table") {
 
 TEST_CASE("a learned table is by default as long as the longest trained sequence of its stack") {
   const Transformer model = transformer("learned", {}, Kind::seq2seq, 8, 2, 5, 12);
-  CHECK(model.position().decoder.settings.integer("max_positions") == 5);
-  CHECK(model.position().encoder.settings.integer("max_positions") == 12);
-  CHECK_THROWS_WITH_AS(transformer("learned", {}, Kind::decoder, 8, 2), "position.max_positions is 0: a learned table needs at least one row", Error);
+  CHECK(model.position().decoder.pattern.front().settings.integer("max_positions") == 5);
+  CHECK(model.position().encoder.pattern.front().settings.integer("max_positions") == 12);
+  CHECK_THROWS_WITH_AS(transformer("learned", {}, Kind::decoder, 8, 2), doctest::Contains("position.max_positions is 0: a learned table needs at least one row"), Error);
 }
 
 TEST_CASE("a misspelt scheme is answered with the nearest") {

@@ -42,6 +42,9 @@ struct Knob {
   static Knob path(std::string name, std::string initial, std::string help);
   static Knob integers(std::string name, std::vector<std::int64_t> initial, std::int64_t least, std::int64_t most, std::string help);
 
+  static Knob texts(std::string name, std::vector<std::string> initial, std::string help);
+  static Knob numbers(std::string name, std::vector<double> initial, double least, double most, std::string help);
+
   /// The allowed values in words: "an integer from 1 to 64".
   std::string allowed() const;
 
@@ -65,6 +68,7 @@ class Settings {
   double number(std::string_view name) const { return get<double>(name); }
   const std::string& text(std::string_view name) const { return get<std::string>(name); }
   const std::vector<std::int64_t>& integers(std::string_view name) const { return get<std::vector<std::int64_t>>(name); }
+  const std::vector<double>& numbers(std::string_view name) const { return get<std::vector<double>>(name); }
   const std::vector<std::string>& words(std::string_view name) const { return get<std::vector<std::string>>(name); }
 
   /// The contents of the file that a path setting names.

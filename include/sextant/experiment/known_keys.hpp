@@ -22,8 +22,19 @@ const std::vector<KnownSection>& known_sections();
 /// The knobs of `[task]` without its name: lengths, whose defaults are the task's, then the task's own.
 std::vector<Knob> task_knobs(const TaskEntry& entry);
 
-/// The knob `scheme` of a position section; any text, find_scheme judges it.
+/// The knobs `scheme` and `layers` of a position section; any text, find_scheme judges it.
 Knob scheme_knob();
+Knob layers_knob();
+
+/// The sections below a stack's [position], by name, with their knobs.
+struct PositionSection {
+  std::string name;
+  std::vector<Knob> knobs;
+};
+const std::vector<PositionSection>& position_sections();
+
+/// The knobs of all schemes of a pattern, each name once.
+std::vector<Knob> scheme_knobs(const std::vector<std::string>& pattern);
 
 /// Throws a usage Error with place and advice for a key that no section has.
 void check_key(const Entry& entry);

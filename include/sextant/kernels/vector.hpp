@@ -25,6 +25,11 @@ void exp(const Real* x, Real* y, Index n);
 void tanh(const Real* x, Real* y, Index n);
 void erf(const Real* x, Real* y, Index n);
 
+void sigmoid(const Real* x, Real* y, Index n);
+/// log(1 + exp(x)), without overflow.
+void softplus(const Real* x, Real* y, Index n);
+void log1p(const Real* x, Real* y, Index n);
+
 /// x * Phi(x) with the normal distribution's Phi, by erf (Hendrycks and Gimpel 2016, 1606.08415).
 void gelu(const Real* x, Real* y, Index n);
 /// Its approximation x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))).

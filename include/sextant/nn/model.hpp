@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "sextant/base/kind.hpp"
+#include "sextant/nn/attention.hpp"
+#include "sextant/position/logit_scaling.hpp"
 #include "sextant/position/numbering.hpp"
 #include "sextant/position/scheme.hpp"
+#include "sextant/position/window.hpp"
 
 namespace sextant {
 
@@ -29,11 +32,21 @@ struct ModelSettings {
   static ModelSettings from(const Settings& settings);
 };
 
-/// A scheme with its settings, as one stack uses it.
-struct StackPosition {
+/// A scheme with its own settings.
+struct SchemeUse {
   const SchemeEntry* entry = nullptr;
   Settings settings;
-  Numbering numbering;
+};
+
+/// All that one stack does about positions.
+struct StackPosition {
+  std::vector<SchemeUse> pattern;  ///< by layer, repeated; one entry where all layers are alike
+  Numbering numbering = {}, eval_numbering = {};
+  Extension extension = {};
+  WindowSettings window = {};
+  LogitScaling scaling = {};
+
+  const SchemeUse& of_layer(Index layer) const { return pattern[static_cast<std::size_t>(layer) % pattern.size()]; }
 };
 
 /// The positions of a model by stack; a decoder-only model reads `decoder` alone, an encoder `encoder`.
@@ -48,6 +61,10 @@ struct Extents {
   Index source_length = 0;       ///< T of the encoder's tokens in a seq2seq
   bool masked = false;           ///< some tokens may be padding
   bool numbered_by_row = false;  ///< each row has position numbers of its own
+  bool packed = false;           ///< a row may hold several documents, which do not see each other
+  bool free_numbers = false;     ///< position numbers come from outside, whatever the numbering says
+  Index cached = 0;              ///< places for tokens read before, in the stack that writes
+  Index final_length = 0;        ///< of the whole sequence that is being written; 0: that of this recording
 };
 
 /// The inputs of one stream of tokens.
@@ -55,6 +72,15 @@ struct StreamInputs {
   Indices tokens;     ///< [B, T]
   Numbers positions;  ///< [P, T]
   Flags mask;         ///< [B, T], 1 for a real token; absent where nothing is masked
+  Indices documents;  ///< [B, T], which document a token belongs to; absent where rows are not packed
+};
+
+/// What a recording with cached places reads and adds. The places come before the new tokens: [B, C + T].
+struct RecordedCache {
+  Numbers positions;  ///< [P, C + T] of all keys
+  Flags mask;         ///< [B, C + T], 1 for a key that is there
+  std::vector<LayerCache> layers;
+  Tensor memory;      ///< [B, S, D] input: what a seq2seq's encoder made of the source
 };
 
 /// A recorded model: where its inputs go and its results come from.
@@ -65,6 +91,7 @@ struct Recorded {
   Tensor divisor;       ///< [1], see cross_entropy
   Tensor logits;        ///< [B * T, V]
   CrossEntropy result;
+  RecordedCache cache;  ///< empty unless asked for
 
   std::vector<AnyHandle> kept() const { return {logits, result.loss, result.rows}; }
 };
@@ -79,8 +106,24 @@ class Transformer {
   /// dropout is in force.
   Recorded record(Tape& tape, const Extents& extents, bool training) const;
 
+  /// Records a stretch of the stack that writes, with `extents.cached` places in front: the new tokens' logits, and what to cache of
+  /// them. A seq2seq's encoder is not part of it; what it made of the source is an input.
+  Recorded record_continuation(Tape& tape, const Extents& extents) const;
+
+  /// Records a seq2seq's encoder alone -> what the decoder attends to, [B, S, D].
+  Tensor record_encoder(Tape& tape, const Extents& extents, StreamInputs& source) const;
+
+  /// What is legal in this model but mute: one sentence each.
+  std::vector<std::string> warnings() const;
+
   /// Throws a usage Error, naming both numbers, when sequences of this length need positions that a scheme does not have.
-  void check_length(Index length, Index source_length, std::string_view what) const;
+  void check_length(Index length, Index source_length, std::string_view what, bool training = false) const;
+
+  /// The position of the stack that logits come from.
+  const StackPosition& main_position() const { return model_.kind == Kind::encoder ? position_.encoder : position_.decoder; }
+
+  /// Where a stack's schemes act, in a recording of these extents.
+  Site site(std::string_view stack, const Extents& extents) const;
 
   /// The most tokens that the main stream's scheme has positions for; a very large number for most.
   Index longest() const;
@@ -89,12 +132,17 @@ class Transformer {
   const ModelPosition& position() const { return position_; }
 
  private:
-  Tensor stack(Tape& tape, std::string_view name, const StreamInputs& in, const StackPosition& position, Index trained, bool causal, bool training,
-               Tensor memory, Flags memory_mask) const;
+  struct Past;
+  Tensor stack(Tape& tape, std::string_view name, const StreamInputs& in, const Extents& extents, bool training, Tensor memory, Flags memory_mask,
+               RecordedCache* cache) const;
   Tensor norm(Tape& tape, std::string_view name, Tensor x) const;
   Tensor mlp(Tape& tape, Tensor x, bool training) const;
-  StreamInputs inputs(Tape& tape, std::string_view prefix, Index rows, Index length, const Extents& extents) const;
-  Site site(std::string_view stack, bool causal, Index trained) const;
+  Tensor head(Tape& tape, Tensor x) const;
+  StreamInputs inputs(Tape& tape, std::string_view prefix, Index length, const Extents& extents) const;
+  const StackPosition& stack_position(std::string_view stack) const { return stack == "encoder" ? position_.encoder : position_.decoder; }
+  template <class Body>
+  void each_stack(const Body& body) const;
+  void prepare(StackPosition& position, const Site& site);
 
   ModelSettings model_;
   ModelPosition position_;

@@ -19,6 +19,8 @@ namespace sextant {
 Tensor add(Tape& tape, Tensor a, Tensor b);
 Tensor subtract(Tape& tape, Tensor a, Tensor b);
 Tensor multiply(Tape& tape, Tensor a, Tensor b);
+Tensor divide(Tape& tape, Tensor a, Tensor b);
+Tensor maximum(Tape& tape, Tensor a, Tensor b);
 /// x * factor
 Tensor scale(Tape& tape, Tensor x, double factor);
 
@@ -29,10 +31,29 @@ Tensor gelu(Tape& tape, Tensor x);
 /// the tanh approximation of it
 Tensor gelu_tanh(Tape& tape, Tensor x);
 
+// ---- unary
+/// log(1 + exp(x)), the positive version of any number
+Tensor softplus(Tape& tape, Tensor x);
+Tensor sigmoid(Tape& tape, Tensor x);
+Tensor log_sigmoid(Tape& tape, Tensor x);
+/// log(1 + x)
+Tensor log1p(Tape& tape, Tensor x);
+Tensor exp(Tape& tape, Tensor x);
+Tensor cosine(Tape& tape, Tensor x);
+Tensor sine(Tape& tape, Tensor x);
+Tensor absolute(Tape& tape, Tensor x);
+Tensor clamp(Tape& tape, Tensor x, double least, double most);
+
+// ---- cumulative
+/// y_i = x_0 + ... + x_i along the last axis, or x_i + ... + x_(n-1) from the end.
+Tensor cumulative_sum(Tape& tape, Tensor x, bool from_end = false);
+/// slots [.., S] read at places [.., N] -> [.., N], linearly between neighbours; places are clamped to [0, S - 1].
+Tensor interpolate(Tape& tape, Tensor slots, Tensor places);
+
 // ---- matmul
 enum class Transpose { no, yes };
 /// factor * a [.., m, k] * b [.., k, n] -> [.., m, n]; a is stored [.., k, m] and b [.., n, k] where transposed. The leading
-/// axes are equal, or absent in one operand, which then serves every matrix of the other.
+/// axes are equal; where one operand lacks the first of them, its matrices serve again and again.
 Tensor matmul(Tape& tape, Tensor a, Tensor b, Transpose transpose_a = Transpose::no, Transpose transpose_b = Transpose::no, double factor = 1);
 /// x [.., in] * weight [out, in]^T + bias [out] -> [.., out]; without bias when it is absent.
 Tensor linear(Tape& tape, Tensor x, Tensor weight, Tensor bias = {});
@@ -42,9 +63,25 @@ Tensor linear(Tape& tape, Tensor x, Tensor weight, Tensor bias = {});
 struct Visible {
   bool causal = false;  ///< query i of Tq sees the keys up to slot i + Tk - Tq
   Flags keys = {};      ///< [B, Tk]: 0 hides a key (padding); absent: none is hidden
+  Flags pairs = {};     ///< [B|1, Tq, Tk], where present the whole truth: 1 where a query sees a key
 };
 /// scores [B, H, Tq, Tk] -> weights over the visible keys; a query that sees none gets zeros, and passes no gradient.
 Tensor softmax(Tape& tape, Tensor scores, const Visible& visible);
+
+// ---- visible
+/// A sliding window: a query sees the keys less than `size` real tokens away (0: all), and the first `sinks` tokens always.
+struct Window {
+  Index size = 0, sinks = 0;
+  bool operator==(const Window&) const = default;
+};
+/// The same visibility with `pairs` worked out: causality, padding, the window, and documents [B, Tk] that see only themselves
+/// (absent: one document). The queries are the last of the keys.
+Visible visible_pairs(Tape& tape, const Visible& visible, Indices documents, Index queries, Index keys, const Window& window);
+/// x [B, H, Tq, Tk] with zeros at what is not visible.
+Tensor hide(Tape& tape, Tensor x, const Visible& visible);
+using ValueOfCount = std::function<double(Index count)>;
+/// A function of the number of keys that each query sees, at least 1 -> [B|1, 1, Tq, 1]. It has no gradient.
+Tensor from_visible_count(Tape& tape, const Visible& visible, Index queries, Index keys, ValueOfCount function);
 
 // ---- normalize: over the last axis, epsilon 1e-5
 Tensor layer_norm(Tape& tape, Tensor x, Tensor weight, Tensor bias);
@@ -60,6 +97,10 @@ Tensor split_heads(Tape& tape, Tensor x, Index heads);
 Tensor merge_heads(Tape& tape, Tensor x);
 /// exchanges the last two axes
 Tensor transpose(Tape& tape, Tensor x);
+/// b behind a along an axis counted from the front
+Tensor concatenate(Tape& tape, Tensor a, Tensor b, int axis);
+/// `count` places of an axis from `begin` on
+Tensor slice(Tape& tape, Tensor x, int axis, Index begin, Index count);
 
 // ---- dropout
 /// Zeroes each element with the probability, and divides the others by 1 - probability. The draws are addressed by (seed,
@@ -101,5 +142,14 @@ Tensor from_pairs(Tape& tape, Numbers query, Numbers key, ValueOfPair function);
 using IndexOfPair = std::function<Index(double query, double key)>;
 /// the same as indices [P, Tq, Tk]
 Indices index_from_pairs(Tape& tape, Numbers query, Numbers key, IndexOfPair function);
+
+/// The different distances between queries and keys.
+struct Distances {
+  Numbers values;  ///< [1, capacity], ascending; what is not needed repeats the last
+  Indices index;   ///< [P, Tq, Tk]: which of them each pair has
+};
+using DistanceOfPair = std::function<double(double query, double key)>;
+/// Collects the values of the function over all pairs; more than `capacity` different ones are an error.
+Distances distances(Tape& tape, Numbers query, Numbers key, Index capacity, DistanceOfPair function);
 
 }  // namespace sextant

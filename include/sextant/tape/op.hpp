@@ -67,6 +67,7 @@ class Run {
 
   Real* output(int slot = 0) const { return static_cast<Real*>(result(slot)); }
   std::int32_t* output_indices(int slot = 0) const { return static_cast<std::int32_t*>(result(slot)); }
+  double* output_numbers(int slot = 0) const { return static_cast<double*>(result(slot)); }
   std::uint8_t* output_flags(int slot = 0) const { return static_cast<std::uint8_t*>(result(slot)); }
 
   /// In backward: an output as forward wrote it.

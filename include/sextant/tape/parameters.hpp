@@ -4,6 +4,7 @@
 // A parameter's first value is drawn by its name, so adding one scheme's tables changes nobody else's weights.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -18,9 +19,11 @@ namespace sextant {
 struct Initial {
   double mean = 0;
   double deviation = 0;  ///< of a normal distribution; 0 gives the constant `mean`
+  std::function<double(double uniform)> of_uniform = {};  ///< where given, the value is this function of a draw from (0, 1)
 
   static Initial constant(double value) { return {value, 0}; }
   static Initial normal(double deviation) { return {0, deviation}; }
+  static Initial from_uniform(std::function<double(double)> function) { return {0, 0, std::move(function)}; }
 };
 
 /// What a parameter is for; it decides about weight decay and the learning rate.

@@ -17,13 +17,22 @@ struct Machine {
   std::unique_ptr<Program> program;
 };
 
+/// Which numbers a batch gets: the training's or the evaluation's policy, and the address of their draws.
+struct FeedNumbers {
+  bool training = false;
+  std::uint64_t seed = 0, step = 0;
+};
+
+/// Whether any stack gives each row numbers of its own.
+bool numbers_by_row(const Transformer& model, bool training);
+
 /// Records the model and seals it. `arena` is shared by the Programs that take turns.
 Machine make_machine(const Transformer& model, ParameterStore& parameters, const Extents& extents, bool training, const std::shared_ptr<Arena>& arena);
 
 /// Writes the rows into the Program's inputs: tokens, masks, positions, targets. Rows beyond the given ones are blank, and
 /// count for nothing. Where rows are shorter than the Program they are padded on the given side. Returns the number of
 /// targets that count.
-Index feed(Machine& machine, const Transformer& model, const std::vector<Presented>& rows, bool pad_left);
+Index feed(Machine& machine, const Transformer& model, const std::vector<Presented>& rows, bool pad_left, const FeedNumbers& numbers = {});
 
 /// The place in the Program's stream where a row's own place t lies.
 Index place_in_stream(const Machine& machine, const Presented& row, Index t, bool pad_left);

@@ -43,8 +43,9 @@ struct Buckets {
   Buckets(Index buckets, Index max_distance, bool only_past)
       : causal(only_past), half(only_past ? buckets : buckets / 2), exact(half / 2), starts(bucket_starts(half, max_distance)) {}
 
-  Index operator()(double query, double key) const {
-    const double delta = std::trunc(query - key);  // positive towards the past
+  /// Of a distance, positive towards the past.
+  Index operator()(double exact_delta) const {
+    const double delta = std::trunc(exact_delta);
     const double distance = causal ? std::max(0.0, delta) : std::abs(delta);
     const Index direction = !causal && delta < 0 ? half : 0;
     if (distance < static_cast<double>(exact)) return direction + static_cast<Index>(distance);
@@ -58,7 +59,9 @@ class T5 final : public Scheme {
   T5(Index buckets, Index max_distance) : buckets_(buckets), max_distance_(max_distance) {}
 
   void begin(Tape& tape, const Site& site, const Places& places) override {
-    const Indices index = index_from_pairs(tape, places.query, places.key, Buckets(buckets_, max_distance_, site.causal));
+    const Indices index = index_from_pairs(tape, places.query, places.key, [site, bucket = Buckets(buckets_, max_distance_, site.causal)](double q, double k) {
+      return bucket(site.distance(q, k));
+    });
     const Tensor table = tape.parameter("bias", {buckets_, site.heads}, Initial::normal(0.02));
     bias_ = gather_relative(tape, tape.reshape(transpose(tape, table), {1, site.heads, 1, buckets_}), index);
   }
@@ -81,8 +84,13 @@ SchemeEntry t5() {
       .paper = "Raffel et al. 2020 (1910.10683)",
       .formula = "score(i, j) += table[bucket(p_i - p_j), head]",
       .acts = "score",
+      .kind = "relative",
+      .learned = "a table by bucket and head, shared by the layers",
+      .cache = "key",
+      .cost = "a gather, once for all layers, and one addition a pair",
       .beyond = "distances past max_distance share the last bucket; untrained buckets stay near 0",
       .claims = {.relative = true, .zero_is_none = true},
+      .sinks = SinkNumbers::renumbered,
       .knobs = {Knob::integer("buckets", 32, 2, 4096, "rows of the table; an encoder spends half on each direction"),
                 Knob::integer("max_distance", 128, 2, 1 << 30, "from here on all distances share the last bucket")},
       .make = [](const Settings& settings) { return std::make_unique<T5>(settings.integer("buckets"), settings.integer("max_distance")); },
@@ -92,6 +100,26 @@ SchemeEntry t5() {
             const std::int64_t exact = (site.causal ? buckets : buckets / 2) / 2;
             require(exact >= 1, "{} buckets are too few: the {} needs at least {}", buckets, site.stack, site.causal ? 2 : 4);
             require(farthest > exact, "{} buckets need a max_distance above {}, not {}", buckets, exact, farthest);
+          },
+      .warnings =
+          [](const Settings& settings, const Site& site) {
+            std::vector<std::string> result;
+            const Buckets bucket(settings.integer("buckets"), settings.integer("max_distance"), site.causal);
+            const auto farthest = static_cast<double>(site.trained_numbers - 1);
+            const Index used = bucket(farthest) + 1, all = bucket.half;
+            if (site.trained_length > 0 && used < all)
+              result.push_back(fmt::format("t5: no trained distance (0 to {}) falls into {} of the {} buckets of the {}'s past: they stay near 0", farthest, all - used,
+                                           all, site.stack));
+            return result;
+          },
+      .facts =
+          [](const Settings& settings, const Site& site) {
+            const Buckets bucket(settings.integer("buckets"), settings.integer("max_distance"), site.causal);
+            Fact edges{"first distance of each bucket of the past", {}};
+            for (Index n = 0; n < bucket.exact; ++n) edges.values.push_back(static_cast<double>(n));
+            edges.values.push_back(static_cast<double>(bucket.exact));
+            for (const Index start : bucket.starts) edges.values.push_back(static_cast<double>(start));
+            return Facts{edges};
           },
   };
 }

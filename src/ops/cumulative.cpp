@@ -1,0 +1,132 @@
+// Running sums along the last axis, and the reading of a table between its rows: what contextual positions are made of.
+#include <algorithm>
+#include <cmath>
+
+#include "sextant/base/error.hpp"
+#include "sextant/base/parallel.hpp"
+#include "sextant/ops/ops.hpp"
+#include "sextant/tape/gradient_check.hpp"
+
+namespace sextant {
+
+namespace {
+
+/// y_i = x_0 + ... + x_i, or from the other end.
+void running_sum(const Real* x, Real* y, bool add, bool from_end, Index n) {
+  Real total = 0;
+  for (Index step = 0; step < n; ++step) {
+    const Index i = from_end ? n - 1 - step : step;
+    total += x[i];
+    y[i] = add ? y[i] + total : total;
+  }
+}
+
+struct CumulativeSum final : Op {
+  bool from_end;
+  explicit CumulativeSum(bool end) : from_end(end) {}
+
+  std::string_view name() const override { return "cumulative_sum"; }
+  void forward(const Run& run) const override { sums(run.output_shape(), run.real(0), {run.output(), false}, from_end); }
+  void backward(const Run& run) const override { sums(run.output_shape(), run.gradient(), run.sink(0), !from_end); }
+
+ private:
+  static void sums(const Shape& shape, const Real* x, rows::Sink y, bool end) {
+    const Index n = shape[-1];
+    parallel_for(shape.rows(), grain_for(n), [&](Index begin, Index stop) {
+      for (Index row = begin; row < stop; ++row) running_sum(x + row * n, y.data + row * n, y.add, end, n);
+    });
+  }
+};
+
+/// Reads slots [.., S] at places [.., N], linearly between neighbours.
+struct Interpolate final : Op {
+  std::string_view name() const override { return "interpolate"; }
+  Reads backward_reads() const override { return Reads::none().input(0).input(1); }
+
+  struct Spot {
+    Index low, high;
+    Real weight;  ///< of the high one
+  };
+  static Spot spot(Real place, Index slots) {
+    const Real at = std::clamp(place, Real{0}, static_cast<Real>(slots - 1)), low = std::floor(at);
+    return {static_cast<Index>(low), static_cast<Index>(std::ceil(at)), at - low};
+  }
+
+  void forward(const Run& run) const override {
+    const Index slots = run.shape(0)[-1], places = run.shape(1)[-1];
+    parallel_for(run.shape(1).rows(), grain_for(4 * places), [&](Index begin, Index end) {
+      for (Index row = begin; row < end; ++row)
+        for (Index j = row * places; j < (row + 1) * places; ++j) {
+          const Real place = run.real(1)[j];
+          if (std::isnan(place)) {  // shown, not used as an index
+            run.output()[j] = place;
+            continue;
+          }
+          const Real* from = run.real(0) + row * slots;
+          const Spot s = spot(place, slots);
+          run.output()[j] = from[s.low] * (1 - s.weight) + from[s.high] * s.weight;
+        }
+    });
+  }
+
+  void backward(const Run& run) const override {
+    const Index slots = run.shape(0)[-1], places = run.shape(1)[-1];
+    const rows::Sink dslots = run.sink(0), dplaces = run.sink(1);
+    parallel_for(run.shape(1).rows(), grain_for(6 * places), [&](Index begin, Index end) {
+      for (Index row = begin; row < end; ++row) {
+        const Real* from = run.real(0) + row * slots;
+        if (dslots && !dslots.add) std::fill_n(dslots.data + row * slots, slots, Real{0});
+        for (Index j = row * places; j < (row + 1) * places; ++j) {
+          const Real place = run.real(1)[j], dy = run.gradient()[j];
+          const Spot s = spot(std::isnan(place) ? Real{0} : place, slots);
+          if (dslots) {
+            dslots.data[row * slots + s.low] += dy * (1 - s.weight);
+            dslots.data[row * slots + s.high] += dy * s.weight;
+          }
+          if (!dplaces) continue;
+          const bool inside = place >= 0 && place <= static_cast<Real>(slots - 1);
+          const Real value = inside ? dy * (from[s.high] - from[s.low]) : Real{0};
+          dplaces.data[j] = dplaces.add ? dplaces.data[j] + value : value;
+        }
+      }
+    });
+  }
+};
+
+}  // namespace
+
+Tensor cumulative_sum(Tape& tape, Tensor x, bool from_end) {
+  require(tape.shape(x).rank() >= 1, "cumulative_sum: {} has no axis", tape.shape(x).text());
+  return tape.record(std::make_unique<CumulativeSum>(from_end), {x}, tape.shape(x));
+}
+
+Tensor interpolate(Tape& tape, Tensor slots, Tensor places) {
+  const Shape s = tape.shape(slots), p = tape.shape(places);
+  bool fits = s.rank() == p.rank() && s.rank() >= 1 && s[-1] >= 1;
+  for (int axis = 0; fits && axis + 1 < s.rank(); ++axis) fits = s[axis] == p[axis];
+  require(fits, "interpolate: slots {} do not fit places {}", s.text(), p.text());
+  return tape.record(std::make_unique<Interpolate>(), {slots, places}, p);
+}
+
+namespace op_families {
+
+OpExamples cumulative() {
+  return {
+      {"cumulative_sum",
+       [](Tape& tape, ExampleDraw& draw) {
+         return cumulative_sum(tape, draw.tensor(tape, {draw.extent(), draw.extent()}), draw.coin());
+       }},
+      {"interpolate",
+       [](Tape& tape, ExampleDraw& draw) {
+         const Index rows = draw.extent();
+         const Tensor slots = draw.tensor(tape, {rows, draw.positive_extent()});
+         // Around 1/3, 1 + 1/3, ...: between the rows and beyond both ends, never on a kink.
+         const Numbers whole = draw.numbers(tape, {rows, draw.extent()});
+         const Tensor middle = tape.reshape(from_positions(tape, whole, 1, [](double p, std::span<double> row) { row[0] = p / 2 - 1.25; }), tape.shape(whole));
+         return interpolate(tape, slots, add(tape, middle, scale(tape, clamp(tape, draw.tensor(tape, tape.shape(whole)), -1.5, 1.5), 0.1)));
+       }},
+  };
+}
+
+}  // namespace op_families
+}  // namespace sextant
