@@ -36,8 +36,9 @@ std::string kinds_text(const TaskEntry& entry) {
 }
 
 void list_schemes() {
-  Table table({{"scheme"}, {"acts on"}, {"what it is"}, {"knobs"}});
-  for (const SchemeEntry& entry : scheme_table()) table.add({entry.name, entry.acts, entry.summary, knobs_text(entry.knobs)});
+  Table table({{"scheme"}, {"acts on"}, {"kind"}, {"learned"}, {"what it is"}, {"knobs"}});
+  for (const SchemeEntry& entry : scheme_table())
+    table.add({entry.name, entry.acts, entry.kind, entry.learned == "nothing" ? "" : "yes", entry.summary, knobs_text(entry.knobs)});
   std::cout << table.text();
 }
 
@@ -62,6 +63,12 @@ Json as_json(const std::string& what) {
     for (const SchemeEntry& e : scheme_table())
       list.push_back({{"name", e.name},
                       {"acts", e.acts},
+                      {"kind", e.kind},
+                      {"learned", e.learned},
+                      {"cached", e.cache},
+                      {"cost", e.cost},
+                      {"causal_only", e.claims.causal_only},
+                      {"extensions", e.extensions},
                       {"summary", e.summary},
                       {"paper", e.paper},
                       {"formula", e.formula},

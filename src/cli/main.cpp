@@ -24,6 +24,9 @@ struct Program {
   TrainArguments train;
   EvalArguments eval;
   GenerateArguments generate;
+  ExplainArguments explain;
+  DiffArguments diff;
+  ExtendArguments extend;
   AblateArguments ablate;
   DemoArguments demo;
   ListArguments list;
@@ -88,6 +91,28 @@ struct Program {
         ->check(CLI::IsMember({"schemes", "tasks", "models", "experiments"}));
     verb->add_flag("--json", list.json, "as JSON, with all knobs");
 
+    verb = app.add_subcommand("explain", "the page of a position scheme: formula, settings, a chart of its score against distance");
+    verb->add_option("scheme", explain.scheme, "the scheme's name")->required();
+    verb->add_option("--kind", explain.kind, "the stack it is shown in")->check(CLI::IsMember({"encoder", "decoder"}))->capture_default_str();
+    verb->add_option("--set", explain.assignments, "a setting: --set position.base=500 or --set model.heads=8; repeatable");
+    verb->add_option("--length", explain.length, "the trained length")->capture_default_str();
+    verb->add_flag("--json", explain.json, "the position record and the curve as JSON");
+
+    verb = app.add_subcommand("diff", "in which settings two runs differ");
+    verb->add_option("first", diff.first, "a run's folder")->required();
+    verb->add_option("second", diff.second, "another")->required();
+    verb->add_flag("--all", diff.all, "all settings, not those of positions alone");
+    verb->add_flag("--json", diff.json, "as JSON");
+
+    verb = app.add_subcommand("extend", "a run derived from a trained one: other position settings, evaluated or trained on");
+    verb->add_option("run", extend.run, "the trained run's folder")->required();
+    verb->add_option("--set", extend.assignments, "a setting: --set position.extension.method=yarn; repeatable")->required();
+    verb->add_option("--finetune-steps", extend.finetune_steps, "steps to train on; 0: none")->check(CLI::Range(0, 1000000000))->capture_default_str();
+    verb->add_option("--out", extend.out, "the derived run's folder; without: RUN-extended-<identity>");
+    add_threads(verb, extend.threads);
+    verb->add_flag("--quiet", extend.quiet, "no progress and no table");
+    verb->add_flag("--json", extend.json, "the result as JSON");
+
     verb = app.add_subcommand("verify", "compare logits, loss and gradients with fixtures of an independent program");
     verb->add_option("files", verify.files, "fixtures, HDF5")->required();
     verb->add_flag("--here", verify.here, "read the files in this process");
@@ -111,6 +136,9 @@ struct Program {
     if (app.got_subcommand("train")) return cli::train(train);
     if (app.got_subcommand("eval")) return cli::eval(eval);
     if (app.got_subcommand("generate")) return cli::generate(generate);
+    if (app.got_subcommand("explain")) return cli::explain(explain);
+    if (app.got_subcommand("diff")) return cli::diff(diff);
+    if (app.got_subcommand("extend")) return cli::extend(extend);
     if (app.got_subcommand("ablate")) return cli::ablate(ablate);
     if (app.got_subcommand("list")) return cli::list(list);
     if (app.got_subcommand("verify")) return cli::verify(verify);

@@ -158,12 +158,11 @@ std::vector<std::string> Resolver::pattern(const std::string& own) {
     std::vector<std::string> names;
     if (scheme) {
       names = {std::get<std::string>(accepted(scheme_knob(), given.entry))};
-      run.origins[own + ".scheme"] = given.entry.origin;
     } else {
       names = std::get<std::vector<std::string>>(accepted(layers_knob(), given.entry));
-      run.origins[own + ".layers"] = given.entry.origin;
       require(!names.empty(), "{} is an empty list; name a scheme for each layer", given.entry.place());
     }
+    run.origins[own + ".scheme"] = run.origins[own + ".layers"] = given.entry.origin;
     for (const std::string& name : names) at_place(given.entry.place(), [&] { find_scheme(name); });
     return names;
   }

@@ -110,6 +110,13 @@ std::string to_toml(const RunSettings& run, Paths paths) {
   return text;
 }
 
+std::vector<std::pair<std::string, std::string>> flat_settings(const RunSettings& run) {
+  std::vector<std::pair<std::string, std::string>> result;
+  for (const Section& section : all_sections(run, false))
+    for (const Line& line : section.lines) result.emplace_back(fmt::format("{}.{}", section.name, line.name), toml_text(line.value));
+  return result;
+}
+
 std::string identity(const RunSettings& run) {
   std::string text;
   for (const Section& section : all_sections(run, false))

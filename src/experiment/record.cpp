@@ -115,7 +115,9 @@ std::string to_json(const RunRecord& r) {
             {"precision", r.precision},
             {"trained_length", {r.trained_shortest, r.trained_longest}},
             {"lengths", Json::array()},
-            {"settings", r.settings}};
+            {"settings", r.settings},
+            {"position_digest", r.position.empty() ? "" : xxh3_of(r.position)},
+            {"position", r.position.empty() ? Json(nullptr) : Json::parse(r.position)}};
   for (const LengthResult& length : r.evaluation.lengths) j["lengths"].push_back(to_json(length));
   if (r.evaluation.order.pairs > 0) j["order"] = to_json(r.evaluation.order);
   return j.dump(1) + "\n";
@@ -149,6 +151,7 @@ RunRecord read_record(const std::filesystem::path& file) {
     r.trained_shortest = j.at("trained_length").at(0);
     r.trained_longest = j.at("trained_length").at(1);
     r.settings = j.at("settings");
+    if (j.contains("position") && j.at("position").is_object()) r.position = j.at("position").dump(1);
     for (const Json& length : j.at("lengths")) r.evaluation.lengths.push_back(length_result(length));
     if (j.contains("order")) r.evaluation.order = order_result(j.at("order"));
     return r;

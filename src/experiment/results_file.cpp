@@ -165,10 +165,13 @@ void write_results(const std::filesystem::path& file, const std::vector<RunRecor
         h5.set("title", std::string("Results of Sextant"));
         write_table(h5.create_group("table"), rows);
         write_grid(h5.create_group("grid"), records);
-        hdf5::Group settings = h5.create_group("settings");
+        hdf5::Group settings = h5.create_group("settings"), positions = h5.create_group("positions");
         std::set<std::string> written;
         for (const RunRecord& record : records)
-          if (written.insert(record.settings_key).second) settings.write_text(record.settings_key, record.settings);
+          if (written.insert(record.settings_key).second) {
+            settings.write_text(record.settings_key, record.settings);
+            if (!record.position.empty()) positions.write_text(record.settings_key, record.position);
+          }
         h5.close();
       },
       [&](const std::filesystem::path& aside) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sextant/base/parallel.hpp"
+#include "sextant/experiment/position_record.hpp"
 #include "sextant/experiment/results_file.hpp"
 #include "sextant/experiment/run_folder.hpp"
 #include "sextant/kernels/gemm.hpp"
@@ -82,18 +83,19 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Loads the newest good checkpoint into the trainer, if there is one.
-void resume(const fs::path& folder, Trainer& trainer, const std::function<void(const std::string&)>& tell) {
+/// Loads the newest good checkpoint into the trainer; whether there was one.
+bool resume(const fs::path& folder, Trainer& trainer, const std::function<void(const std::string&)>& tell) {
   const LatestCheckpoint latest = latest_checkpoint(folder);
   for (const std::string& refused : latest.refused) tell("passed over a damaged checkpoint: " + refused);
   if (!latest.path) {
     if (!latest.refused.empty())
       fail(ErrorKind::damaged, "{} has no checkpoint that can be read, though it has had some; look at them, or remove them to train anew", folder.string());
-    return;
+    return false;
   }
   const Checkpoint checkpoint = load_checkpoint(*latest.path, trainer.parameters(), trainer.optimizer().first_moment(), trainer.optimizer().second_moment());
   trainer.set_step(static_cast<std::int64_t>(checkpoint.step));
   tell(fmt::format("continues from step {}", checkpoint.step));
+  return true;
 }
 
 /// A training in its folder, from beginning to end.
@@ -106,15 +108,19 @@ class TrainRun {
         assembly_(assemble(run)),
         trainer_(*assembly_.model, *assembly_.task, assembly_.train, assembly_.lengths),
         folder_(folder, run),
-        log_(folder / "run.log") {}
+        log_(folder / "run.log") {
+    record_.position = position_record(run, *assembly_.model);
+  }
 
   RunOutcome train(const std::atomic<bool>& stop) {
     for (const std::string& remark : assembly_.task->remarks()) tell(remark);
     log_start(log_, run_, trainer_);
-    resume(folder_.path(), trainer_, [this](const std::string& message) { tell(message); });
+    for (const std::string& warning : assembly_.model->warnings()) tell("warning: " + warning);
+    if (!resume(folder_.path(), trainer_, [this](const std::string& message) { tell(message); }) && events_.first_values) events_.first_values(trainer_.parameters());
     folder_.open_metrics(trainer_.step());
     folder_.set_status("running");
     events_.on_begin(trainer_.step(), assembly_.train.steps);
+    if (assembly_.train.steps == 0) checkpoint(0);
     const bool finished = trainer_.run(train_events(), stop);
     if (!finished) {
       folder_.set_status("interrupted");
@@ -198,6 +204,9 @@ class TrainRun {
 }  // namespace
 
 RunOutcome train_run(const fs::path& folder, const RunSettings& run, const RunEvents& events, const std::atomic<bool>& stop) {
+  const std::string& parent = run.train.text("parent");
+  require(!parent.empty() || run.train.integer("steps") > 0, "train.steps is 0: nothing would be trained");
+  require(parent.empty() || events.first_values || run_status(folder) != "absent", "train.parent says that this run derives from {}; start it by sextant extend", parent);
   if (const std::string status = run_status(folder); status == "done" || status == "diverged") {
     const RunFolder held(folder, run);  // of the same configuration
     RunRecord record = read_record(held.record());

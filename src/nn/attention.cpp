@@ -11,7 +11,7 @@ namespace {
 Tensor scaled(Tape& tape, Tensor scores, const ScoreScaling& scaling, Index heads) {
   if (!scaling.by_query) return scores;
   Tensor factor = scaling.by_query;
-  if (scaling.learned) {
+  if (scaling.per_head) {
     const Tensor scale = tape.parameter("ssmax_scale", {heads}, Initial::constant(scaling.initial_scale));
     factor = multiply(tape, factor, tape.reshape(scale, {heads, 1, 1}));
   }

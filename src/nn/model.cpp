@@ -231,7 +231,7 @@ class Views {
       const double count = std::log(static_cast<double>(n));
       return learned ? count : std::max(1.0, count / logarithm);
     });
-    return {.by_query = by_query, .learned = learned, .initial_scale = 1 / logarithm};
+    return {.by_query = by_query, .per_head = learned, .initial_scale = 1 / logarithm};
   }
 
   Tape& tape_;

@@ -144,9 +144,9 @@ std::vector<std::string> rotary_warnings(const Settings& /*own*/, const Site& si
   if (e.method != "yarn" && e.method != "ntk_by_parts") return {};
   const double length = original_length(site), turns = length / turn;
   if (e.beta_fast <= turns) return {};
-  return {fmt::format("the fastest plane turns {:.2f} times within the trained length {}, fewer than beta_fast = {}: no plane is left as it was{}; "
+  return {fmt::format("the fastest plane turns {:.2f} times within the trained length {}, fewer than beta_fast = {}: {}; "
                       "try position.extension.beta_fast = {:.2g} or lower",
-                      turns, length, e.beta_fast, e.ramp_by_index ? " once the ramp begins at the first" : "", std::max(1.0, turns / 2))};
+                      turns, length, e.beta_fast, e.ramp_by_index ? "every plane but the first is slowed" : "every plane is slowed", std::max(1.0, turns / 2))};
 }
 
 Facts rotary_facts(const Settings& own, const Site& site) {

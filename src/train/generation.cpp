@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
+
+#include "sextant/train/decoding.hpp"
 
 namespace sextant {
 
@@ -47,6 +50,58 @@ std::span<const Real> logits_at(const Machine& machine, Index place) {
   return machine.program->read(machine.recorded.logits).subspan(static_cast<std::size_t>(place) * vocab, vocab);
 }
 
+Machine whole_machine(const Transformer& model, ParameterStore& parameters, const Presented& row, Index context) {
+  const Extents extents{
+      .rows = 1, .length = context, .source_length = static_cast<Index>(row.source.size()), .numbered_by_row = numbers_by_row(model, false)};
+  return make_machine(model, parameters, extents, false, std::make_shared<Arena>());
+}
+
+Generated tagged(const Transformer& model, ParameterStore& parameters, const Presented& row, Index context) {
+  Machine machine = whole_machine(model, parameters, row, context);
+  feed(machine, model, {row}, false);
+  machine.program->forward();
+  Generated result{.tags = true};
+  for (std::size_t place = 0; place < row.tokens.size(); ++place) result.tokens.push_back(choose(logits_at(machine, static_cast<Index>(place)), {}, 0));
+  return result;
+}
+
+using Chosen = std::function<bool(std::span<const Real> logits)>;
+
+/// The whole sequence fits: each token is one step. All numbers are drawn before the first token, as for the finished sequence.
+void write_with_cache(const Transformer& model, ParameterStore& parameters, const Presented& row, Index context, Index most, const Chosen& chosen,
+                      Generated& result) {
+  result.cached = true;
+  CachedDecoder decoder(model, parameters, {.rows = 1, .most = context, .source_length = static_cast<Index>(row.source.size())});
+  const auto numbers_of = [](const Numbering& numbering, Index count, std::string_view stream, const std::vector<std::int32_t>& coupled) {
+    std::vector<double> numbers(static_cast<std::size_t>(count));
+    numbering.number({}, numbers, {.stream = stream}, coupled);
+    return numbers;
+  };
+  if (model.model().kind == Kind::seq2seq)
+    decoder.read_source({row.source, numbers_of(model.position().encoder.eval_numbering, static_cast<Index>(row.source.size()), "source", row.source_numbers), {}});
+  const std::vector<double> numbers = numbers_of(model.position().decoder.eval_numbering, context, "main", row.numbers);
+  const auto vocab = static_cast<std::size_t>(model.model().vocab);
+  std::span<const Real> logits = decoder.append({row.tokens, {numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(row.tokens.size())}, {}});
+  while (chosen(logits.last(vocab)) && static_cast<Index>(result.tokens.size()) < most)
+    logits = decoder.append({{result.tokens.back()}, {numbers[static_cast<std::size_t>(decoder.length())]}, {}});
+}
+
+/// The sequence outgrows the context: every token is a pass over the last part of it, numbered anew.
+void write_through_window(const Transformer& model, ParameterStore& parameters, Presented row, Index context, Index most, const Chosen& chosen,
+                          Generated& result) {
+  Machine machine = whole_machine(model, parameters, row, context);
+  while (static_cast<Index>(result.tokens.size()) < most) {
+    if (static_cast<Index>(row.tokens.size()) > context) {
+      row.tokens.erase(row.tokens.begin(), row.tokens.end() - context);
+      result.cut = true;
+    }
+    feed(machine, model, {row}, false);
+    machine.program->forward();
+    if (!chosen(logits_at(machine, static_cast<Index>(row.tokens.size()) - 1))) return;
+    row.tokens.push_back(result.tokens.back());
+  }
+}
+
 }  // namespace
 
 Generated generate(const Transformer& model, const Task& task, ParameterStore& parameters, const std::vector<Token>& prompt, Index trained,
@@ -65,32 +120,18 @@ Generated generate(const Transformer& model, const Task& task, ParameterStore& p
   const Index natural = task.is_text() ? trained : row.written ? std::min(whole, model.longest()) : whole;
   const Index context = std::min(settings.context > 0 ? settings.context : natural, whole);
   model.check_length(context, source_length, "the prompt and what is written");
-  Machine machine = make_machine(model, parameters, {.rows = 1, .length = context, .source_length = source_length, .numbered_by_row = numbers_by_row(model, false)}, false, std::make_shared<Arena>());
-
-  const auto forward = [&] {
-    Presented window = row;
-    if (static_cast<Index>(window.tokens.size()) > context) {
-      window.tokens.erase(window.tokens.begin(), window.tokens.end() - context);
-      result.cut = true;
-    }
-    feed(machine, model, {window}, false);
-    machine.program->forward();
-    return static_cast<Index>(window.tokens.size());
-  };
-  if (!row.written) {
-    result.tags = true;
-    const Index length = forward();
-    for (Index place = 0; place < length; ++place) result.tokens.push_back(choose(logits_at(machine, place), {}, 0));
-    return result;
-  }
+  if (!row.written) return tagged(model, parameters, row, context);
   const Stream draws(settings.seed, "generate");
-  for (Index i = 0; i < settings.most; ++i) {
-    const Index length = forward();
-    const Token next = choose(logits_at(machine, length - 1), settings, draws.uniform(static_cast<std::uint64_t>(i)));
-    if (!task.is_text() && next == token::end) break;
+  const auto chosen = [&](std::span<const Real> logits) {  // the next token; false when the answer ends
+    const Token next = choose(logits, settings, draws.uniform(result.tokens.size()));
+    if (!task.is_text() && next == token::end) return false;
     result.tokens.push_back(next);
-    row.tokens.push_back(next);
-  }
+    return true;
+  };
+  if (context == whole)
+    write_with_cache(model, parameters, row, context, settings.most, chosen, result);
+  else
+    write_through_window(model, parameters, row, context, settings.most, chosen, result);
   return result;
 }
 

@@ -9,7 +9,7 @@ std::vector<Knob> train_knobs() {
   constexpr std::int64_t many = 1'000'000'000;
   return {
       Knob::integer("seed", 1, 0, std::int64_t{1} << 52, "of every random draw: first values, data, dropout"),
-      Knob::integer("steps", 600, 1, many, "updates of the parameters"),
+      Knob::integer("steps", 600, 0, many, "updates of the parameters; 0 in a derived run that is measured as it stands"),
       Knob::integer("batch", 64, 1, 65536, "sequences in a micro-batch"),
       Knob::integer("accumulate", 1, 1, 65536, "micro-batches to an update; the loss is the mean over all their tokens"),
       Knob::positive("learning_rate", 2e-3, 0, 100, "AdamW's rate after the warm-up"),
@@ -26,6 +26,7 @@ std::vector<Knob> train_knobs() {
       Knob::integer("eval_every", 0, 0, many, "steps between evaluations; 0: at the end only"),
       Knob::integer("eval_examples", 512, 1, 10'000'000, "examples evaluated at each length (fewer where the test set is smaller)"),
       Knob::integer("checkpoint_every", 0, 0, many, "steps between checkpoints; 0: at the end, and when stopped"),
+      Knob::text("parent", "", "identity and step of the run that this one was derived from; written by extend"),
       Knob::integer("log_every", 0, 0, many, "steps between lines in metrics.jsonl; 0: a hundredth of the steps"),
   };
 }

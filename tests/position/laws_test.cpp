@@ -92,7 +92,11 @@ class Subject {
   const Transformer& model() const { return model_; }
 
  private:
-  static StackPosition position(const SchemeEntry& entry) { return {.pattern = {{&entry, Settings(entry.knobs)}}}; }
+  static StackPosition position(const SchemeEntry& entry) {
+    Settings settings(entry.knobs);
+    if (entry.name == "fire") settings.set("initial_threshold", -3.0);  // positions beyond it are what tells FIRE from a relative scheme
+    return {.pattern = {{&entry, settings}}};
+  }
 
   Transformer model_;
   ParameterStore store_{5};
@@ -352,6 +356,7 @@ TEST_CASE("a decoder without positions is blind to the order of the past with on
 
 TEST_CASE("cross-attention takes no position: it has no position parameter, and the order of what is remembered is nothing to it") {
   for (const SchemeEntry& entry : scheme_table()) {
+    if (entry.claims.causal_only) continue;
     CAPTURE(entry.name);
     Subject subject(entry, Kind::seq2seq);
     for (const Parameter& parameter : subject.store().list())
@@ -360,7 +365,11 @@ TEST_CASE("cross-attention takes no position: it has no position parameter, and 
     // An encoder's outputs move with its tokens and their numbers, so this hands the decoder the same memory in another order.
     Feed main{sentence}, source{question}, shuffled{permuted(question, shuffle7)};
     shuffled.numbers = permuted(source.numbers, shuffle7);
-    CHECK(difference(subject.logits(main, source), subject.logits(main, shuffled)) <= same);
+    const double moved = difference(subject.logits(main, source), subject.logits(main, shuffled));
+    if (entry.kind == "content")  // these read no numbers: the order of the encoder's own tokens is what they see
+      CHECK(moved >= changed);
+    else
+      CHECK(moved <= same);
 
     // Behind a blind encoder the source's order and numbers are nothing to a decoder of any scheme.
     Subject blind(find_scheme("none"), Kind::seq2seq, 2, entry.name.c_str());

@@ -42,6 +42,29 @@ struct GenerateArguments {
 };
 int generate(const GenerateArguments& arguments);
 
+struct ExplainArguments {
+  std::string scheme, kind = "decoder";
+  std::vector<std::string> assignments;
+  Index length = 64;
+  bool json = false;
+};
+int explain(const ExplainArguments& arguments);
+
+struct DiffArguments {
+  std::string first, second;
+  bool all = false, json = false;
+};
+int diff(const DiffArguments& arguments);
+
+struct ExtendArguments {
+  std::string run, out;
+  std::vector<std::string> assignments;
+  Index finetune_steps = 0;
+  int threads = 0;
+  bool quiet = false, json = false;
+};
+int extend(const ExtendArguments& arguments);
+
 struct AblateArguments {
   std::string action;  ///< plan, run or status
   std::string experiment;

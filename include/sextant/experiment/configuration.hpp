@@ -66,6 +66,9 @@ enum class Paths {
 /// The whole configuration as TOML with origins in comments; read again it gives the same values.
 std::string to_toml(const RunSettings& run, Paths paths = Paths::as_written);
 
+/// Every setting by its full key as TOML writes its value; the stacks apart.
+std::vector<std::pair<std::string, std::string>> flat_settings(const RunSettings& run);
+
 /// 16 hexadecimal digits that are the same for the same values and contents of files, wherever they came from.
 std::string identity(const RunSettings& run);
 

@@ -21,6 +21,7 @@ struct RunRecord {
   std::int64_t layers = 0, seed = 0, steps = 0;
   bool front_token = false;
   std::string settings;                        ///< the resolved configuration as TOML
+  std::string position;                        ///< the position record as JSON (position_record.hpp)
   Index parameters = 0, parameters_added = 0;  ///< all, and those of the position schemes
   double milliseconds_per_step = 0;            ///< median
   double seconds = 0;                          ///< of training in the last session

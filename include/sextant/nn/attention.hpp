@@ -9,7 +9,7 @@ namespace sextant {
 /// What multiplies each query's scores before softmax, by the number n of keys it sees.
 struct ScoreScaling {
   Tensor by_query;            ///< [B|1, 1, Tq, 1]; absent: nothing is multiplied
-  bool learned = false;       ///< times a number for each head, "ssmax_scale", as well
+  bool per_head = false;      ///< times a number for each head, "ssmax_scale", as well
   double initial_scale = 1;   ///< its first value
 };
 

@@ -1,7 +1,7 @@
 // Answering a prompt with a trained model: greedy or sampled, token by token; or, for models that tag, a tag at each place.
 //
-// Each token is one forward pass over a fixed context. A sequence that outgrows the context is cut at its beginning, and
-// what remains is numbered from the first number again.
+// A sequence that fits the context is written with a cache (train/decoding.hpp), one step a token. One that outgrows it is cut at its
+// beginning, and what remains is read again for each token, numbered from the first number.
 #pragma once
 
 #include <vector>
@@ -21,7 +21,8 @@ struct GenerationSettings {
 struct Generated {
   std::vector<Token> tokens;  ///< what was written, or the tag at each place of the prompt
   bool tags = false;
-  bool cut = false;  ///< the sequence outgrew the context
+  bool cut = false;     ///< the sequence outgrew the context
+  bool cached = false;  ///< written with a cache of keys and values
 };
 
 /// `prompt` as Task::encode gives it; not empty. `trained` is the longest trained example's length, as the task counts. Throws a
