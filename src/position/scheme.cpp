@@ -12,6 +12,23 @@ Tensor Scheme::score(Tape& tape, const Attending& attending) {
 
 Tensor Scheme::mix(Tape& tape, const Attending& /*attending*/, Tensor weights, Tensor value) { return matmul(tape, weights, value); }
 
+namespace {
+
+/// A deque, so that pointers to entries stay good when one is added.
+std::deque<SchemeEntry>& schemes_by_name() {
+  static std::deque<SchemeEntry> all(built_in_schemes().begin(), built_in_schemes().end());
+  return all;
+}
+
+}  // namespace
+
+const std::deque<SchemeEntry>& scheme_table() { return schemes_by_name(); }
+
+void add_scheme(SchemeEntry entry) {
+  for (const SchemeEntry& known : scheme_table()) require(known.name != entry.name, "there is a scheme \"{}\" already", entry.name);
+  schemes_by_name().push_back(std::move(entry));
+}
+
 std::vector<std::string> scheme_names() {
   std::vector<std::string> names;
   for (const SchemeEntry& entry : scheme_table()) names.push_back(entry.name);

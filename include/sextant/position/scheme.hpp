@@ -30,6 +30,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -174,8 +175,14 @@ struct SchemeEntry {
   std::function<double(const Settings&)> positions = [](const Settings&) { return std::numeric_limits<double>::infinity(); };
 };
 
-/// All schemes by name: the files of src/position/schemes.
-const std::vector<SchemeEntry>& scheme_table();
+/// The files of src/position/schemes, written by CMake from the folder.
+const std::vector<SchemeEntry>& built_in_schemes();
+
+/// All schemes by name: the files of src/position/schemes, and what was added by hand.
+const std::deque<SchemeEntry>& scheme_table();
+
+/// Adds a scheme of a program's own, before anything is configured. Throws a usage Error when there is one of its name.
+void add_scheme(SchemeEntry entry);
 
 /// The scheme of this name; throws, naming the nearest, when there is none.
 const SchemeEntry& find_scheme(const std::string& name);
