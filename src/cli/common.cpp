@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 
 #include "sextant/experiment/machine.hpp"
+#include "sextant/experiment/progress.hpp"
 #include "sextant/experiment/resources.hpp"
 
 namespace sextant::cli {
@@ -52,6 +54,31 @@ std::vector<Layer> layers_of(const ConfigurationArguments& arguments) {
 Index granted_cores() { return read_cores().granted; }
 
 std::unique_ptr<ThreadLimit> limit_threads(int count) { return std::make_unique<ThreadLimit>(count > 0 ? count : static_cast<int>(granted_cores())); }
+
+namespace {
+
+std::string called_by_name = "sextant";
+
+}  // namespace
+
+void set_command(const std::string& called_by) { called_by_name = called_by; }
+
+std::string command() {
+  const char* stated = std::getenv("SEXTANT_COMMAND");
+  return stated && *stated ? stated : called_by_name;
+}
+
+std::string fitted_table(const std::vector<Cell>& cells) {
+  const char* columns = std::getenv("COLUMNS");
+  const bool limited = is_terminal(stdout) || (columns && *columns);
+  const FittedTable table = comparison_table(cells, limited ? terminal_of(stdout).columns : 0);
+  if (!table.dropped.empty()) {
+    std::string dropped;
+    for (const std::string& title : table.dropped) dropped += (dropped.empty() ? "" : ", ") + title;
+    say(fmt::format("left out for want of room: {}; a wider window, --json or --markdown shows all", dropped));
+  }
+  return table.text;
+}
 
 namespace {
 
