@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
 
 #include "sextant/experiment/machine.hpp"
@@ -86,9 +87,24 @@ namespace {
 std::atomic<int> stop_signal{0};
 std::atomic<bool> stop_asked{false};
 
+std::atomic<std::int64_t> stop_time{0};
+
+std::int64_t milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
+
+/// The first signal asks for a stop, a later one ends the program. What follows at once is the same wish told again: a parent
+/// that is killed tells it once for each of its threads.
 void on_signal(int number) {
-  if (stop_asked.exchange(true)) _exit(number == SIGINT ? stopped_by_int : stopped_by_term);
-  stop_signal = number;
+  constexpr std::int64_t same_wish = 500;
+  if (!stop_asked.exchange(true)) {
+    stop_time = milliseconds();
+    stop_signal = number;
+  } else if (const std::int64_t first = stop_time; first > 0 && milliseconds() - first > same_wish) {
+    _exit(number == SIGINT ? stopped_by_int : stopped_by_term);
+  }
 }
 
 }  // namespace

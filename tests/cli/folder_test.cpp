@@ -105,6 +105,19 @@ TEST_CASE("one process at a time trains in a folder, and a killed one leaves it 
   CHECK(third.wait().code == 75);
 }
 
+TEST_CASE("a stop that is told twice at once is one stop, after a checkpoint") {
+  const fs::path folder = test_folder("told-twice"), run = folder / "run";
+  // A step that takes a while, so that both signals come before its end.
+  const fs::path config = write_file(folder / "c.toml", copy_run);
+  Child child =
+      started(train(config, run, {"--set", "train.steps=200000", "--set", "train.log_every=1", "--set", "train.batch=4096", "--set", "model.dim=64"}), run);
+  child.terminate(SIGTERM);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  child.terminate(SIGTERM);
+  CHECK(child.wait().code == 75);
+  CHECK(file_bytes(run / "status") == "interrupted\n");
+}
+
 TEST_CASE("one ablation at a time runs in a folder") {
   const fs::path folder = test_folder("locked-ablation");
   const fs::path file = write_file(folder / "e.toml", copy_ablation);
@@ -160,12 +173,13 @@ TEST_CASE("two experiments beside each other get folders of their own, and none 
 
 TEST_CASE("an ablation with one impossible cell is refused by check, plan and run before anything is trained") {
   const fs::path folder = test_folder("impossible-cell");
-  const std::string file = write_file(folder / "e.toml", copy_run + "[ablate]\nseeds = 1\n[[ablate.position]]\nscheme = \"none\"\n[[ablate.position]]\nscheme = "
-                                                                    "\"learned\"\nmax_positions = 5\n")
+  const std::string file = write_file(folder / "e.toml", copy_run +
+                                                             "[ablate]\nseeds = 1\n[[ablate.position]]\nscheme = \"none\"\n[[ablate.position]]\nscheme = "
+                                                             "\"learned\"\nmax_positions = 5\n")
                                .string();
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"config", "check", file}, {"ablate", "plan", file, "--out", (folder / "out").string()},
-        {"ablate", "run", file, "--out", (folder / "out").string()}}) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"config", "check", file},
+                                                    {"ablate", "plan", file, "--out", (folder / "out").string()},
+                                                    {"ablate", "run", file, "--out", (folder / "out").string()}}) {
     const Exit exit = run_program(arguments);
     CAPTURE(exit.errors);
     CHECK(exit.code == 2);
@@ -199,7 +213,8 @@ TEST_CASE("eval takes only lengths that the task has, each once, and tells no ti
   CHECK(rows.size() == 2);
   CHECK(rows.at(0).at("ms_per_step").is_null());
 
-  const fs::path words = write_file(folder / "w.toml", "[model]\ndim = 8\nheads = 2\nffn_dim = 8\n[task]\nname = \"word_order\"\n[train]\nsteps = 2\nwarmup = 1\nbatch = 2\n");
+  const fs::path words =
+      write_file(folder / "w.toml", "[model]\ndim = 8\nheads = 2\nffn_dim = 8\n[task]\nname = \"word_order\"\n[train]\nsteps = 2\nwarmup = 1\nbatch = 2\n");
   REQUIRE(run_program(train(words, folder / "words")).code == 0);
   const Exit fixed = eval((folder / "words").string(), "5");
   CHECK(fixed.code == 2);
@@ -216,7 +231,8 @@ TEST_CASE("a training says at its start which scheme it has, and once at its end
   const fs::path folder = test_folder("told"), run = folder / "run";
   const fs::path config = write_file(folder / "c.toml", copy_run);
   Command command;
-  command.arguments = {SEXTANT_PROGRAM, "train", "--threads", "1", "--config", config.string(), "--out", run.string(), "--set", "train.steps=200000", "--set", "train.log_every=7"};
+  command.arguments = {SEXTANT_PROGRAM, "train", "--threads",          "1",     "--config",         config.string(), "--out",
+                       run.string(),    "--set", "train.steps=200000", "--set", "train.log_every=7"};
   command.output.to = command.errors.to = Sink::To::memory;
   Child child(command);
   CHECK(comes_true([&] { return !file_bytes(run / "metrics.jsonl").empty(); }));

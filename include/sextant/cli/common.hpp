@@ -43,7 +43,7 @@ std::unique_ptr<ThreadLimit> limit_threads(int count);
 /// The cores that the machine grants us.
 Index granted_cores();
 
-/// Catches SIGINT and SIGTERM while it lives: the first asks for a stop, the second ends the process at once.
+/// Catches SIGINT and SIGTERM while it lives: the first asks for a stop, a second one (not within half a second) ends the process.
 class StopSignals {
  public:
   StopSignals();
