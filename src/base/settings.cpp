@@ -140,6 +140,8 @@ Setting Knob::accept(const Setting& given) const {
   // A list of one may be written without brackets.
   if (std::holds_alternative<std::vector<std::int64_t>>(initial) && std::holds_alternative<std::int64_t>(given))
     value = std::vector<std::int64_t>{std::get<std::int64_t>(given)};
+  if (const auto* x = std::get_if<double>(&given); x && std::holds_alternative<std::int64_t>(initial) && *x == std::trunc(*x) && std::abs(*x) < 1e15)
+    fail(ErrorKind::usage, "{} is a number with a fraction in TOML, also when that is 0; {} takes {}; write {:.0f}", toml_text(given), name, allowed(), *x);
   if (value.index() != initial.index()) refuse();
   const auto in_range = [&](double x) { return std::isfinite(x) && (least_excluded ? x > least : x >= least) && x <= most; };
   if (const auto* x = std::get_if<std::int64_t>(&value); x && !in_range(static_cast<double>(*x))) refuse();

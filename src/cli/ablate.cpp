@@ -3,43 +3,71 @@
 #include <iostream>
 #include <optional>
 
+#include <nlohmann/json.hpp>
+
 #include "sextant/cli/common.hpp"
 #include "sextant/experiment/ablation.hpp"
 #include "sextant/experiment/disk.hpp"
+#include "sextant/experiment/folder_lock.hpp"
 #include "sextant/experiment/progress.hpp"
 #include "sextant/experiment/run_folder.hpp"
+#include "sextant/train/durable_file.hpp"
 
 namespace sextant::cli {
 
 namespace {
 
+/// What an experiment is called: by its file, or by its folder where the file is just "experiment.toml".
+std::string name_of(const std::filesystem::path& experiment) {
+  const std::string stem = experiment.stem().string();
+  return stem == "experiment" ? std::filesystem::absolute(experiment).parent_path().filename().string() : stem;
+}
+
 Ablation plan_of(const AblateArguments& arguments) {
   const std::filesystem::path experiment = configuration_file(arguments.experiment);
-  const std::string name = std::filesystem::absolute(experiment).parent_path().filename().string();
   ConfigurationArguments below = arguments.configuration;
   below.assignments.clear();
-  return plan_ablation(experiment, arguments.out.empty() ? "runs/" + name : arguments.out, layers_of(below), assignments_of(arguments.configuration));
+  return plan_ablation(experiment, arguments.out.empty() ? "runs/" + name_of(experiment) : arguments.out, layers_of(below),
+                       assignments_of(arguments.configuration));
 }
 
 Index jobs_of(Index jobs) { return jobs > 0 ? jobs : granted_cores(); }
 
 void print_comparison(const AblateArguments& arguments, const std::vector<RunRecord>& records) {
   const std::vector<Cell> cells = compare(records);
-  std::cout << (arguments.json ? comparison_json(cells) : arguments.markdown ? comparison_markdown(cells) : comparison_table(cells));
+  std::cout << (arguments.json ? comparison_json(cells) : arguments.markdown ? comparison_markdown(cells) : fitted_table(cells));
 }
 
 int plan(const AblateArguments& arguments) {
   const auto threads = limit_threads(1);
   const Ablation ablation = plan_of(arguments);
+  check_folder(ablation);
+  check_runs(ablation);
   Index open = 0;
+  nlohmann::ordered_json runs = nlohmann::ordered_json::array();
   for (const PlannedRun& run : ablation.runs) {
-    const std::string status = run_status(run.folder);
+    std::string status = run_status(run.folder);
+    if (status == "absent") status = "to do";
     open += status != "done" && status != "diverged";
-    std::cout << fmt::format("{}  {:<12} {}\n", run.identity, status == "absent" ? "to do" : status, run.label);
+    if (arguments.json)
+      runs.push_back({{"identity", run.identity}, {"settings", run.settings_key}, {"status", status}, {"label", run.label}});
+    else
+      std::cout << fmt::format("{}  {:<12} {}\n", run.identity, status, run.label);
   }
   const Estimate total = estimate(ablation);
   const Index jobs = jobs_of(arguments.jobs);
   const double seconds = total.seconds * static_cast<double>(open) / static_cast<double>(ablation.runs.size()) / static_cast<double>(jobs);
+  if (arguments.json) {
+    std::cout << nlohmann::ordered_json{{"runs", runs},
+                                        {"open", open},
+                                        {"jobs", jobs},
+                                        {"seconds", seconds},
+                                        {"disk_bytes", total.disk_bytes},
+                                        {"free_disk_bytes", free_disk_bytes(ablation.folder)}}
+                     .dump(1)
+              << '\n';
+    return well;
+  }
   std::cout << fmt::format("{} runs, {} to do; about {} with --jobs {}; at most {:.1f} MB of disk ({:.1f} GB free); nothing was written\n",
                            ablation.runs.size(), open, duration_text(seconds), jobs, static_cast<double>(total.disk_bytes) / 1e6,
                            static_cast<double>(free_disk_bytes(ablation.folder)) / 1e9);
@@ -48,6 +76,12 @@ int plan(const AblateArguments& arguments) {
 
 int run(const AblateArguments& arguments, const std::function<void()>& after_table) {
   const Ablation ablation = plan_of(arguments);
+  check_folder(ablation);
+  check_runs(ablation);
+  make_folder(ablation.folder);
+  const FolderLock lock(ablation.folder);
+  if (const Index others = other_runs(ablation); others > 0)
+    say(fmt::format("{} runs in {} have other settings and no part in the results", others, ablation.folder.string()));
   const StopSignals stop;
   Progress progress(ablation.folder.filename().string(), 0, static_cast<Index>(ablation.runs.size()), terminal_of(stderr), std::cerr);
   AblationEvents events;
@@ -79,7 +113,11 @@ int status(const AblateArguments& arguments) {
   std::string line = fmt::format("{} runs", ablation.runs.size());
   for (const auto& [word, count] : counts) line += fmt::format(", {} {}", count, word == "absent" ? "to do" : word);
   say(line);
-  print_comparison(arguments, records_of(ablation));
+  std::error_code ignored;
+  if (!std::filesystem::exists(ablation.folder, ignored)) say(fmt::format("there is no folder {} yet; --out names another", ablation.folder.string()));
+  if (const Index others = other_runs(ablation); others > 0)
+    say(fmt::format("{} runs in {} have other settings, of another experiment or another --set", others, ablation.folder.string()));
+  if (const std::vector<RunRecord> records = records_of(ablation); !records.empty() || arguments.json) print_comparison(arguments, records);
   return well;
 }
 
@@ -101,10 +139,12 @@ int demo(const DemoArguments& arguments) {
                                  .json = arguments.json};
   return run(ablation, [&] {
     if (arguments.json) return;
-    std::cout
-        << "\nLook at \"answered alike\": 1 means that both orders got the same answer, so the model is blind to order: without position, an encoder (also inside a seq2seq).\n"
-           "Symmetric ALiBi is as blind, since these pairs are mirror images; a causal decoder of two layers is not blind even without position, for a later word sees more.\n"
-           "Next: sextant ablate run experiments/word-order/experiment.toml    (Korean, front tokens, one layer against two; the README beside it explains)\n";
+    std::cout << fmt::format(
+        "\nLook at \"answered alike\": near 1 it means that both orders got the same answer (ties are decided by rounding), so the model is blind to order:\n"
+        "without position, an encoder (also inside a seq2seq). Symmetric ALiBi is as blind, since these pairs are mirror images; a causal decoder of two\n"
+        "layers is not blind even without position, for a later word sees more.\n"
+        "Next: {} ablate run experiments/word-order/experiment.toml    (Korean, front tokens, one layer against two; the README beside it explains)\n",
+        command());
   });
 }
 

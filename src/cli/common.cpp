@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 #include <csignal>
+#include <cstdlib>
+#include <ctime>
 #include <iostream>
 
 #include "sextant/experiment/machine.hpp"
+#include "sextant/experiment/progress.hpp"
 #include "sextant/experiment/resources.hpp"
 
 namespace sextant::cli {
@@ -55,13 +58,53 @@ std::unique_ptr<ThreadLimit> limit_threads(int count) { return std::make_unique<
 
 namespace {
 
+std::string called_by_name = "sextant";
+
+}  // namespace
+
+void set_command(const std::string& called_by) { called_by_name = called_by; }
+
+std::string command() {
+  const char* stated = std::getenv("SEXTANT_COMMAND");
+  return stated && *stated ? stated : called_by_name;
+}
+
+std::string fitted_table(const std::vector<Cell>& cells) {
+  const char* columns = std::getenv("COLUMNS");
+  const bool limited = is_terminal(stdout) || (columns && *columns);
+  const FittedTable table = comparison_table(cells, limited ? terminal_of(stdout).columns : 0);
+  if (!table.dropped.empty()) {
+    std::string dropped;
+    for (const std::string& title : table.dropped) dropped += (dropped.empty() ? "" : ", ") + title;
+    say(fmt::format("left out for want of room: {}; a wider window, --json or --markdown shows all", dropped));
+  }
+  return table.text;
+}
+
+namespace {
+
 // Signal handlers reach nothing but globals; these are the only ones of the program.
 std::atomic<int> stop_signal{0};
 std::atomic<bool> stop_asked{false};
 
+std::atomic<std::int64_t> stop_time{0};
+
+std::int64_t milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
+
+/// The first signal asks for a stop, a later one ends the program. What follows at once is the same wish told again: a parent
+/// that is killed tells it once for each of its threads.
 void on_signal(int number) {
-  if (stop_asked.exchange(true)) _exit(number == SIGINT ? stopped_by_int : stopped_by_term);
-  stop_signal = number;
+  constexpr std::int64_t same_wish = 500;
+  if (!stop_asked.exchange(true)) {
+    stop_time = milliseconds();
+    stop_signal = number;
+  } else if (const std::int64_t first = stop_time; first > 0 && milliseconds() - first > same_wish) {
+    _exit(number == SIGINT ? stopped_by_int : stopped_by_term);
+  }
 }
 
 }  // namespace

@@ -1,35 +1,61 @@
 // sextant config show | check: the resolved configuration with the origin of each value.
 #include <iostream>
 
+#include <nlohmann/json.hpp>
+
 #include "sextant/cli/common.hpp"
 #include "sextant/experiment/ablation.hpp"
-#include "sextant/experiment/assembly.hpp"
+#include "sextant/experiment/checks.hpp"
 
 namespace sextant::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// {"identity": ..., "settings": [{"key": "train.steps", "value": 600, "origin": "default"}, ...]}, as `config show` writes them.
+std::string settings_json(const RunSettings& run) {
+  Json list = Json::array();
+  for (const Entry& entry : parse_layer(to_toml(run), "").entries) {
+    // A key of [position] holds for every stack that the model has.
+    const bool shared = entry.key.starts_with("position.");
+    const std::string stated = shared ? (run.encoder.scheme.empty() ? "decoder." : "encoder.") + entry.key : entry.key;
+    list.push_back({{"key", entry.key}, {"value", std::visit([](const auto& value) { return Json(value); }, entry.value)}, {"origin", run.origins.at(stated)}});
+  }
+  return Json{{"identity", identity(run)}, {"settings", list}}.dump(1) + "\n";
+}
+
+}  // namespace
 
 int config(const ConfigArguments& arguments) {
   const std::vector<Layer> layers = layers_of(arguments.configuration);
   if (arguments.action == "show") {
-    std::cout << to_toml(resolve(layers));
+    const RunSettings run = resolve(layers);
+    std::cout << (arguments.json ? settings_json(run) : to_toml(run));
     return well;
   }
   std::size_t runs = 0;
   for (const std::string& file : arguments.configuration.files) {
     const std::filesystem::path path = configuration_file(file);
-    if (read_ablation(path).grids.empty()) continue;
+    if (!has_ablation(path)) continue;
     ConfigurationArguments below = arguments.configuration;
     below.files.clear();
     below.assignments.clear();
     const Ablation ablation = plan_ablation(path, "", layers_of(below), assignments_of(arguments.configuration));
-    for (const PlannedRun& run : ablation.runs) assemble(run.settings);
+    check_runs(ablation);
     runs += ablation.runs.size();
   }
   if (runs == 0) {
-    const Assembly assembly = assemble(resolve(layers));
+    const RunSettings run = resolve(layers);
+    check_warmup(run);
+    const Assembly assembly = checked_assembly(run);
     const Trainer trainer(*assembly.model, *assembly.task, assembly.train, assembly.lengths);
     runs = 1;
   }
-  std::cout << fmt::format("well: {} run{}\n", runs, runs == 1 ? "" : "s");
+  if (arguments.json)
+    std::cout << nlohmann::ordered_json{{"runs", runs}}.dump() << '\n';
+  else
+    std::cout << fmt::format("well: {} run{}\n", runs, runs == 1 ? "" : "s");
   return well;
 }
 

@@ -3,6 +3,8 @@
 #include <iostream>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "sextant/base/random.hpp"
 #include "sextant/cli/common.hpp"
 #include "sextant/experiment/digest.hpp"
@@ -16,17 +18,33 @@ namespace sextant::cli {
 
 namespace {
 
-/// Counts what is wrong while printing.
+/// Counts what is wrong while printing, or keeps it for JSON.
 class Findings {
  public:
+  explicit Findings(bool json) : json_(json) {}
+
   void add(bool right, const std::string& what, const std::string& hint = "") {
-    std::cout << fmt::format("{}  {}{}\n", right ? "ok   " : "WRONG", what, right || hint.empty() ? "" : "; " + hint);
+    const std::string advice = right ? "" : hint;
     wrong_ += !right;
+    if (json_)
+      list_.push_back({{"ok", right}, {"what", what}, {"hint", advice}});
+    else
+      std::cout << fmt::format("{}  {}{}\n", right ? "ok   " : "WRONG", what, advice.empty() ? "" : "; " + advice);
   }
+
+  void finish() const {
+    if (json_)
+      std::cout << nlohmann::ordered_json{{"wrong", wrong_}, {"findings", list_}}.dump(1) << '\n';
+    else
+      std::cout << (wrong_ == 0 ? "all is well\n" : fmt::format("{} found wrong\n", wrong_));
+  }
+
   int wrong() const { return wrong_; }
 
  private:
+  bool json_;
   int wrong_ = 0;
+  nlohmann::ordered_json list_ = nlohmann::ordered_json::array();
 };
 
 /// The largest difference of random products from plain loops in double, relative to their length; OpenBLAS has shipped kernels that compute
@@ -66,7 +84,7 @@ void check_data(Findings& findings) {
 }  // namespace
 
 int doctor(const DoctorArguments& arguments) {
-  Findings findings;
+  Findings findings(arguments.json);
   const Cpu cpu = read_cpu();
   const Cores cores = read_cores();
   const MemoryGrant memory = read_memory();
@@ -90,7 +108,7 @@ int doctor(const DoctorArguments& arguments) {
   const double free = static_cast<double>(free_disk_bytes(arguments.out)) / 1e9;
   findings.add(free > 0.1, fmt::format("disk space: {:.1f} GB free", free), "make room");
   check_data(findings);
-  std::cout << (findings.wrong() == 0 ? "all is well\n" : fmt::format("{} found wrong\n", findings.wrong()));
+  findings.finish();
   return findings.wrong() == 0 ? well : failed;
 }
 

@@ -4,18 +4,37 @@
 #include <nlohmann/json.hpp>
 
 #include "sextant/cli/common.hpp"
+#include "sextant/experiment/checks.hpp"
 #include "sextant/experiment/train_run.hpp"
 #include "sextant/train/generation.hpp"
 
 namespace sextant::cli {
 
+namespace {
+
+Generated answer_of(LoadedRun& run, const std::string& prompt, const GenerationSettings& settings) {
+  try {
+    const Task& task = *run.assembly.task;
+    return sextant::generate(*run.assembly.model, task, *run.parameters, task.encode(prompt), run.assembly.lengths.longest, settings);
+  } catch (const Error& error) {
+    throw of_trained_model(error);
+  }
+}
+
+}  // namespace
+
 int generate(const GenerateArguments& arguments) {
+  require(arguments.context >= 0, "--context takes a number from 0, not {}", arguments.context);
+  require(arguments.seed >= 0, "--seed takes a number from 0, not {}", arguments.seed);
   LoadedRun run = load_run(arguments.run);
   for (const std::string& warning : run.warnings) say(warning);
   const Task& task = *run.assembly.task;
-  const GenerationSettings settings{
-      .most = arguments.tokens, .context = arguments.context, .temperature = arguments.temperature, .top_k = arguments.top_k, .seed = arguments.seed};
-  const Generated answer = sextant::generate(*run.assembly.model, task, *run.parameters, task.encode(arguments.prompt), run.assembly.lengths.longest, settings);
+  const GenerationSettings settings{.most = arguments.tokens,
+                                    .context = arguments.context,
+                                    .temperature = arguments.temperature,
+                                    .top_k = arguments.top_k,
+                                    .seed = static_cast<std::uint64_t>(arguments.seed)};
+  const Generated answer = answer_of(run, arguments.prompt, settings);
   const std::string text = task.decode(answer.tokens);
   if (answer.cut) say("the sequence outgrew the model's context; each token saw the last part of it, numbered anew (--context changes its length)");
   if (arguments.json)

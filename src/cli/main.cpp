@@ -78,12 +78,13 @@ struct Program {
       verb = group->add_subcommand(action, help);
       verb->add_option("experiment", ablate.experiment, "the experiment's file, with an [ablate] table")->required();
       add_configuration(verb, ablate.configuration);
+      const std::string name = action;
       verb->add_option("--out", ablate.out, "the ablation's folder; without: runs/<experiment>");
-      verb->add_option("--jobs", ablate.jobs, "trainings side by side, one thread each; 0: as many as cores")->check(CLI::Range(0, 1024));
-      verb->add_flag("--retry-failed", ablate.retry_failed, "train failed runs again");
-      verb->add_flag("--json", ablate.json, "the comparison as JSON");
-      verb->add_flag("--markdown", ablate.markdown, "the comparison as a Markdown table");
-      verb->callback([this, name = std::string(action)] { ablate.action = name; });
+      if (name != "status") verb->add_option("--jobs", ablate.jobs, "trainings side by side, one thread each; 0: as many as cores")->check(CLI::Range(0, 1024));
+      if (name == "run") verb->add_flag("--retry-failed", ablate.retry_failed, "train failed runs again");
+      verb->add_flag("--json", ablate.json, name == "plan" ? "the plan as JSON" : "the comparison as JSON");
+      if (name != "plan") verb->add_flag("--markdown", ablate.markdown, "the comparison as a Markdown table");
+      verb->callback([this, name] { ablate.action = name; });
     }
 
     verb = app.add_subcommand("list", "schemes, tasks, models and experiments");
@@ -116,9 +117,11 @@ struct Program {
     verb = app.add_subcommand("verify", "compare logits, loss and gradients with fixtures of an independent program");
     verb->add_option("files", verify.files, "fixtures, HDF5")->required();
     verb->add_flag("--here", verify.here, "read the files in this process");
+    verb->add_flag("--json", verify.json, "the figures as JSON");
 
     verb = app.add_subcommand("doctor", "read back and judge what this machine offers");
     verb->add_option("--out", doctor.out, "the folder whose disk is tried")->capture_default_str();
+    verb->add_flag("--json", doctor.json, "the findings as JSON");
 
     group = app.add_subcommand("config", "look at a configuration without training");
     group->require_subcommand(1);
@@ -127,6 +130,7 @@ struct Program {
       verb = group->add_subcommand(action, help);
       verb->add_option("files", config.configuration.files, "files of settings");
       add_configuration(verb, config.configuration);
+      verb->add_flag("--json", config.json, "as JSON");
       verb->callback([this, name = std::string(action)] { config.action = name; });
     }
   }
@@ -168,6 +172,7 @@ int guarded(Program& program) {
 int main(int count, char** arguments) {
   using namespace sextant::cli;
   std::signal(SIGPIPE, SIG_IGN);
+  if (count > 0) set_command(arguments[0]);
   Program program;
   try {
     program.app.parse(count, arguments);

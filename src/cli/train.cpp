@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "sextant/cli/common.hpp"
+#include "sextant/experiment/ablation_plan.hpp"
 #include "sextant/experiment/comparison.hpp"
 #include "sextant/experiment/process.hpp"
 #include "sextant/experiment/progress.hpp"
@@ -12,6 +13,8 @@
 namespace sextant::cli {
 
 int train(const TrainArguments& arguments) {
+  for (const std::string& file : arguments.configuration.files)
+    require(!has_ablation(configuration_file(file)), "{} has an [ablate] table: it is an experiment of many runs; use {} ablate run {}", file, command(), file);
   const RunSettings run = resolve(layers_of(arguments.configuration));
   const RunRecord described = describe(run);
   const std::string label = fmt::format("{} {} {} s{}", described.task, described.kind, described.scheme, described.seed);
@@ -41,7 +44,7 @@ int train(const TrainArguments& arguments) {
   if (arguments.json)
     std::cout << comparison_json(cells);
   else if (!arguments.quiet)
-    std::cout << comparison_table(cells) << "run: " << folder << '\n';
+    std::cout << fitted_table(cells) << "run: " << folder << '\n';
   return well;
 }
 

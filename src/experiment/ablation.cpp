@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-#include "sextant/experiment/assembly.hpp"
+#include "sextant/experiment/checks.hpp"
 #include "sextant/experiment/process.hpp"
 #include "sextant/experiment/results_file.hpp"
 #include "sextant/experiment/run_folder.hpp"
@@ -76,15 +76,57 @@ Ablation plan_ablation(const std::filesystem::path& experiment, const std::files
         seed_layer.entries.push_back({"train.seed", Setting{seed}, experiment.string() + " (ablate.seeds)"});
         layers.push_back(std::move(seed_layer));
         layers.insert(layers.end(), over.begin(), over.end());
-        PlannedRun run{resolve(layers), "", "", {}};
+        PlannedRun run{resolve(layers), "", "", "", {}};
         const RunRecord described = describe(run.settings);
         run.identity = described.identity;
+        run.settings_key = described.settings_key;
         run.label = label_of(described);
         run.folder = folder / "runs" / run.identity;
         if (met.insert(run.identity).second) ablation.runs.push_back(std::move(run));
       }
-  require(!ablation.runs.empty(), "{} has no [ablate] table with runs; train it with: sextant train --config {}", experiment.string(), experiment.string());
+  require(!ablation.runs.empty(), "{} has no [ablate] table with runs; the verb train trains it as one run", experiment.string());
   return ablation;
+}
+
+void check_runs(const Ablation& ablation) {
+  std::set<std::string> met;
+  for (const PlannedRun& run : ablation.runs) {
+    if (!met.insert(run.settings_key).second) continue;
+    try {
+      check_warmup(run.settings);
+      checked_assembly(run.settings);
+    } catch (const Error& error) {
+      throw error.within(run.label);
+    }
+  }
+}
+
+Index other_runs(const Ablation& ablation) {
+  std::set<std::string> planned;
+  for (const PlannedRun& run : ablation.runs) planned.insert(run.identity);
+  Index others = 0;
+  std::error_code none_yet;
+  for (const auto& entry : std::filesystem::directory_iterator(ablation.folder / "runs", none_yet)) {
+    const std::string status = run_status(entry.path());
+    others += (status == "done" || status == "diverged") && !planned.contains(entry.path().filename().string());
+  }
+  return others;
+}
+
+void check_folder(const Ablation& ablation) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (!fs::exists(ablation.folder, ignored)) return;
+  require(fs::is_directory(ablation.folder, ignored), "{} is a file, not an ablation's folder; give another --out", ablation.folder.string());
+  if (!fs::is_directory(ablation.folder / "runs", ignored)) {
+    for (const auto& entry : fs::directory_iterator(ablation.folder))
+      require(entry.path().filename() == "lock", "{} exists and is no ablation's folder; give another --out", ablation.folder.string());
+    return;
+  }
+  const bool begun = std::any_of(ablation.runs.begin(), ablation.runs.end(), [&](const PlannedRun& run) { return fs::exists(run.folder, ignored); });
+  const Index others = other_runs(ablation);
+  require(begun || others == 0, "{} holds {} ended runs of other settings and none of these; give another --out, or remove it", ablation.folder.string(),
+          others);
 }
 
 Estimate estimate(const Ablation& ablation) {
@@ -96,9 +138,9 @@ Estimate estimate(const Ablation& ablation) {
   std::map<std::string, Probe> probes;  // by settings without the seed
   Estimate total;
   for (const PlannedRun& run : ablation.runs) {
-    const std::string key = describe(run.settings).settings_key;
+    const std::string& key = run.settings_key;
     if (probes.find(key) == probes.end()) {
-      Assembly assembly = assemble(run.settings);
+      Assembly assembly = checked_assembly(run.settings);
       const auto steps = static_cast<double>(assembly.train.steps);
       assembly.train.steps = std::min(assembly.train.steps, probe_steps);
       assembly.train.eval_every = 0;

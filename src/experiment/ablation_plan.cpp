@@ -144,6 +144,8 @@ AblationPlan read_ablation(const std::filesystem::path& file) {
   return plan;
 }
 
+bool has_ablation(const std::filesystem::path& file) { return parse_toml(read_toml_text(file), file.string()).find("ablate") != nullptr; }
+
 std::vector<Layer> combinations(const Grid& grid) {
   std::vector<Layer> layers = {grid.fixed};
   for (const Axis& axis : grid.axes) {

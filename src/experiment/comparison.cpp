@@ -73,7 +73,7 @@ Table table_of(const std::vector<Cell>& cells) {
   columns.push_back({"seeds", Align::right});
   if (paired) columns.insert(columns.end(), {{"order accuracy", Align::right}, {"answered alike", Align::right}, {"logit difference", Align::right}});
   if (scrambled) columns.push_back({"same when scrambled", Align::right});
-  if (!paired) columns.insert(columns.end(), {{"token accuracy", Align::right}, {"loss", Align::right}});
+  if (!paired) columns.insert(columns.end(), {{"token accuracy", Align::right}, {text ? "validation loss" : "loss", Align::right}});
   if (text) columns.push_back({"bits/token", Align::right});
   columns.insert(columns.end(), {{"parameters added", Align::right}, {"ms/step", Align::right}, {"settings", Align::left}});
 
@@ -94,7 +94,8 @@ Table table_of(const std::vector<Cell>& cells) {
     if (scrambled) row.push_back(c.scrambled_identical >= 0 ? share(c.scrambled_identical) : "");
     if (!paired) row.insert(row.end(), {share(c.token_accuracy), fmt::format("{:.4f}", c.loss)});
     if (text) row.push_back(fmt::format("{:.4f}", c.loss / std::numbers::ln2));
-    row.insert(row.end(), {std::to_string(r.parameters_added), fmt::format("{:.2f}", c.milliseconds_per_step), r.settings_key});
+    row.insert(row.end(),
+               {std::to_string(r.parameters_added), c.milliseconds_per_step > 0 ? fmt::format("{:.2f}", c.milliseconds_per_step) : "", r.settings_key});
     table.add(row);
   }
   return table;
@@ -130,7 +131,12 @@ std::vector<Cell> compare(const std::vector<RunRecord>& records) {
   return cells;
 }
 
-std::string comparison_table(const std::vector<Cell>& cells) { return table_of(cells).text(); }
+FittedTable comparison_table(const std::vector<Cell>& cells, Index width) {
+  Table table = table_of(cells);
+  const std::vector<std::string> dropped =
+      table.fit(width, {"95 % interval", "n", "logit difference", "settings", "parameters added", "same when scrambled", "ms/step", "region", "seeds"});
+  return {table.text(), dropped};
+}
 std::string comparison_markdown(const std::vector<Cell>& cells) { return table_of(cells).markdown(); }
 
 std::string comparison_json(const std::vector<Cell>& cells) {
@@ -161,7 +167,7 @@ std::string comparison_json(const std::vector<Cell>& cells) {
       if (c.scrambled_identical >= 0) row["scrambled_identical"] = c.scrambled_identical;
     }
     row["parameters_added"] = r.parameters_added;
-    row["ms_per_step"] = c.milliseconds_per_step;
+    row["ms_per_step"] = c.milliseconds_per_step > 0 ? nlohmann::ordered_json(c.milliseconds_per_step) : nlohmann::ordered_json();  // eval makes no step
     row["settings"] = {{"key", r.settings_key}, {"toml", r.settings}, {"seeds", c.seeds}, {"blas_kernel", r.blas_kernel}, {"precision", r.precision}};
     list.push_back(std::move(row));
   }

@@ -121,17 +121,44 @@ void Table::add(std::vector<std::string> cells) {
 
 void Table::group(std::string title) { rows_.push_back({{without_control(std::move(title))}, true}); }
 
+std::vector<Index> Table::widths() const {
+  std::vector<Index> widths;
+  for (const Column& column : columns_) widths.push_back(display_width(column.title));
+  for (const Row& row : rows_)
+    if (!row.group) widen(widths, row.cells);
+  return widths;
+}
+
+Index Table::width() const {
+  Index total = static_cast<Index>(gap.size()) * std::max<Index>(0, static_cast<Index>(columns_.size()) - 1);
+  for (const Index width : widths()) total += width;
+  return total;
+}
+
+void Table::remove(std::size_t column) {
+  const auto at = static_cast<std::ptrdiff_t>(column);
+  columns_.erase(columns_.begin() + at);
+  for (Row& row : rows_)
+    if (!row.group) row.cells.erase(row.cells.begin() + at);
+}
+
+std::vector<std::string> Table::fit(Index width, const std::vector<std::string>& dispensable) {
+  std::vector<std::string> removed;
+  for (const std::string& title : dispensable) {
+    if (width < 1 || this->width() <= width) break;
+    const auto column = std::find_if(columns_.begin(), columns_.end(), [&](const Column& c) { return c.title == title; });
+    if (column == columns_.end()) continue;
+    remove(static_cast<std::size_t>(column - columns_.begin()));
+    removed.push_back(title);
+  }
+  return removed;
+}
+
 std::string Table::text() const {
   std::vector<std::string> titles;
   for (const Column& column : columns_) titles.push_back(column.title);
-  std::vector<Index> widths(columns_.size());
-  widen(widths, titles);
-  for (const Row& row : rows_)
-    if (!row.group) widen(widths, row.cells);
-
-  Index total = static_cast<Index>(gap.size()) * std::max<Index>(0, static_cast<Index>(widths.size()) - 1);
-  for (const Index width : widths) total += width;
-  const std::string rule = repeated(line, total) + '\n';
+  const std::vector<Index> widths = this->widths();
+  const std::string rule = repeated(line, width()) + '\n';
 
   std::string result = side_by_side(titles, columns_, widths) + rule;
   for (std::size_t r = 0; r < rows_.size(); ++r) {

@@ -8,11 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "sextant/base/parallel.hpp"
+#include "sextant/experiment/checks.hpp"
 #include "sextant/experiment/position_record.hpp"
 #include "sextant/experiment/results_file.hpp"
 #include "sextant/experiment/run_folder.hpp"
 #include "sextant/kernels/gemm.hpp"
 #include "sextant/kernels/vector.hpp"
+#include "sextant/position/scheme.hpp"
 #include "sextant/train/checkpoint.hpp"
 #include "sextant/train/durable_file.hpp"
 
@@ -42,6 +44,16 @@ class RunLog {
   std::shared_ptr<spdlog::logger> log_;
 };
 
+/// "position scheme rope, acts on query and key"; said so that one that nobody chose is seen as well.
+std::string scheme_line(const RunSettings& run) {
+  std::string acts;
+  for (const RunSettings::Stack* stack : {&run.encoder, &run.decoder})
+    for (const SchemeEntry& entry : scheme_table())
+      if (entry.name == stack->scheme && acts.find(entry.acts) == std::string::npos)
+        acts += (acts.empty() ? ", acts " : ", ") + std::string(entry.acts == "nowhere" ? "" : "on ") + entry.acts;
+  return fmt::format("position scheme {}{}", scheme_label(run), acts);
+}
+
 /// The whole story of what is about to be trained.
 void log_start(RunLog& log, const RunSettings& run, Trainer& trainer) {
   log.say("configuration\n" + to_toml(run));
@@ -57,9 +69,10 @@ void log_start(RunLog& log, const RunSettings& run, Trainer& trainer) {
   log.say(fmt::format("planned memory of the largest Program: {} bytes", trainer.planned_bytes()));
 }
 
-std::string metrics_line(const StepReport& s) {
+std::string metrics_line(const StepReport& s, double elapsed) {
   return nlohmann::ordered_json{{"step", s.step},          {"loss", s.loss},     {"gradient_norm", s.gradient_norm},
-                                {"learning_rate", s.rate}, {"tokens", s.tokens}, {"seconds", s.seconds}}
+                                {"learning_rate", s.rate}, {"tokens", s.tokens}, {"seconds", s.seconds},
+                                {"elapsed", elapsed}}
       .dump();
 }
 
@@ -84,7 +97,7 @@ double median(std::vector<double> values) {
 }
 
 /// Loads the newest good checkpoint into the trainer; whether there was one.
-bool resume(const fs::path& folder, Trainer& trainer, const std::function<void(const std::string&)>& tell) {
+bool resume(const fs::path& folder, const std::string& identity, Trainer& trainer, const std::function<void(const std::string&)>& tell) {
   const LatestCheckpoint latest = latest_checkpoint(folder);
   for (const std::string& refused : latest.refused) tell("passed over a damaged checkpoint: " + refused);
   if (!latest.path) {
@@ -93,6 +106,9 @@ bool resume(const fs::path& folder, Trainer& trainer, const std::function<void(c
     return false;
   }
   const Checkpoint checkpoint = load_checkpoint(*latest.path, trainer.parameters(), trainer.optimizer().first_moment(), trainer.optimizer().second_moment());
+  if (checkpoint.identity != identity)
+    fail(ErrorKind::damaged, "{} is of another run ({}, not {}); look at where it came from, or remove it", latest.path->string(), checkpoint.identity,
+         identity);
   trainer.set_step(static_cast<std::int64_t>(checkpoint.step));
   tell(fmt::format("continues from step {}", checkpoint.step));
   return true;
@@ -105,7 +121,7 @@ class TrainRun {
       : run_(run),
         events_(events),
         record_(describe(run)),
-        assembly_(assemble(run)),
+        assembly_(checked_assembly(run)),
         trainer_(*assembly_.model, *assembly_.task, assembly_.train, assembly_.lengths),
         folder_(folder, run),
         log_(folder / "run.log") {
@@ -113,18 +129,21 @@ class TrainRun {
   }
 
   RunOutcome train(const std::atomic<bool>& stop) {
+    tell(scheme_line(run_));
     for (const std::string& remark : assembly_.task->remarks()) tell(remark);
+    if (const std::string remark = warmup_remark(run_); !remark.empty()) tell(remark);
     log_start(log_, run_, trainer_);
     for (const std::string& warning : assembly_.model->warnings()) tell("warning: " + warning);
-    if (!resume(folder_.path(), trainer_, [this](const std::string& message) { tell(message); }) && events_.first_values) events_.first_values(trainer_.parameters());
-    folder_.open_metrics(trainer_.step());
+    const bool resumed = resume(folder_.path(), record_.identity, trainer_, [this](const std::string& message) { tell(message); });
+    if (!resumed && events_.first_values) events_.first_values(trainer_.parameters());
+    record_.seconds = folder_.open_metrics(trainer_.step());
     folder_.set_status("running");
     events_.on_begin(trainer_.step(), assembly_.train.steps);
     if (assembly_.train.steps == 0) checkpoint(0);
     const bool finished = trainer_.run(train_events(), stop);
     if (!finished) {
       folder_.set_status("interrupted");
-      tell(fmt::format("stopped at step {} after a checkpoint", trainer_.step()));
+      log_.say(fmt::format("stopped at step {} after a checkpoint", trainer_.step()));
       return {RunOutcome::How::stopped, trainer_.step(), record_};
     }
     save("done", "");
@@ -150,7 +169,8 @@ class TrainRun {
     TrainEvents events;
     events.on_step = [this](const StepReport& step) {
       step_seconds_.push_back(step.seconds);
-      if (step.step % assembly_.train.log_every == 0 || step.step == assembly_.train.steps) folder_.add_metrics(metrics_line(step));
+      record_.seconds += step.seconds;
+      if (is_logged(step.step)) folder_.add_metrics(metrics_line(step, record_.seconds));
       if (step.skipped) tell(fmt::format("step {}: no token counted, nothing was updated", step.step));
       events_.on_step(step);
     };
@@ -163,6 +183,8 @@ class TrainRun {
     return events;
   }
 
+  bool is_logged(std::int64_t step) const { return step % assembly_.train.log_every == 0 || step == assembly_.train.steps; }
+
   void checkpoint(std::int64_t step) {
     const Checkpoint state{.step = static_cast<std::uint64_t>(step),
                            .batches = static_cast<std::uint64_t>(step * assembly_.train.accumulate),
@@ -172,6 +194,8 @@ class TrainRun {
                            .beta2 = assembly_.train.beta2,
                            .epsilon = assembly_.train.epsilon,
                            .numbers = {}};
+    // Where a session that continues from here finds the seconds before it; the checkpoint itself holds nothing but what is reproducible.
+    if (!is_logged(step)) folder_.add_metrics(nlohmann::ordered_json{{"step", step}, {"elapsed", record_.seconds}}.dump());
     save_checkpoint(checkpoint_path(folder_.path(), state.step), state, trainer_.parameters(), trainer_.optimizer().first_moment(),
                     trainer_.optimizer().second_moment());
     prune_checkpoints(folder_.path());
@@ -184,7 +208,6 @@ class TrainRun {
     record_.parameters = trainer_.parameters().count();
     for (const Parameter& p : trainer_.parameters().list())
       if (p.role == Role::position) record_.parameters_added += p.count;
-    for (const double seconds : step_seconds_) record_.seconds += seconds;
     record_.milliseconds_per_step = 1e3 * median(step_seconds_);
     write_results(folder_.path() / "results.h5", {record_});
     write_text_durably(folder_.record(), to_json(record_));
@@ -206,13 +229,16 @@ class TrainRun {
 RunOutcome train_run(const fs::path& folder, const RunSettings& run, const RunEvents& events, const std::atomic<bool>& stop) {
   const std::string& parent = run.train.text("parent");
   require(!parent.empty() || run.train.integer("steps") > 0, "train.steps is 0: nothing would be trained");
-  require(parent.empty() || events.first_values || run_status(folder) != "absent", "train.parent says that this run derives from {}; start it by sextant extend", parent);
+  require(parent.empty() || events.first_values || run_status(folder) != "absent",
+          "train.parent says that this run derives from {}; start it by sextant extend", parent);
   if (const std::string status = run_status(folder); status == "done" || status == "diverged") {
-    const RunFolder held(folder, run);  // of the same configuration
-    RunRecord record = read_record(held.record());
+    check_run(folder, run);
+    RunRecord record = read_record(folder / "result.json");
     if (status == "diverged") fail(ErrorKind::diverged, "{} diverged before: {}", folder.string(), record.problem);
     return {RunOutcome::How::already_done, record.steps, std::move(record)};
   }
+  std::error_code ignored;
+  if (!fs::exists(folder / "config.toml", ignored)) check_warmup(run);  // one that was begun may go on
   TrainRun training(folder, run, events);
   try {
     return training.train(stop);

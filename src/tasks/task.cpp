@@ -4,6 +4,22 @@
 
 namespace sextant {
 
+namespace {
+
+/// What to write instead of a word that the vocabulary does not have.
+std::string advice(std::string_view word, const Vocabulary& vocabulary) {
+  constexpr std::size_t most = 12;
+  std::vector<std::string> words;
+  for (Token id = 0; id < vocabulary.size(); ++id)
+    if (!vocabulary.word(id).starts_with("<")) words.push_back(vocabulary.word(id));
+  if (const std::string meant = nearest(word, words); !meant.empty()) return fmt::format("did you mean \"{}\"?", meant);
+  const bool more = words.size() > most;
+  if (more) words.resize(most);
+  return fmt::format("it has {}{}", fmt::join(words, ", "), more ? ", ..." : "");
+}
+
+}  // namespace
+
 std::vector<Token> Task::encode(std::string_view prompt) const {
   std::vector<Token> tokens;
   for (std::size_t at = 0; at < prompt.size();) {
@@ -13,7 +29,8 @@ std::vector<Token> Task::encode(std::string_view prompt) const {
     const std::string_view word = prompt.substr(begin, end - begin);
     const Token id = vocabulary().find(word);
     if (id < 0)
-      fail(ErrorKind::input, "the word \"{}\", number {} of the prompt, is not in the vocabulary of {} words", word, tokens.size() + 1, vocabulary().size());
+      fail(ErrorKind::input, "the word \"{}\", number {} of the prompt, is not in the vocabulary of {} words; {}", word, tokens.size() + 1, vocabulary().size(),
+           advice(word, vocabulary()));
     tokens.push_back(id);
     at = end;
   }

@@ -21,6 +21,12 @@ TEST_CASE("a knob takes values of its type and range, an integer for a number, a
   CHECK_THROWS_WITH_AS(layout.accept(std::string("hlaf")), "\"hlaf\" is not one of half, interleaved; did you mean \"half\"?", Error);
 }
 
+TEST_CASE("an integer written as 1e2 is answered with how to write it") {
+  const Knob steps = Knob::integer("steps", 600, 1, 1000, "");
+  CHECK_THROWS_WITH_AS(steps.accept(1e2), doctest::Contains("; write 100"), Error);
+  CHECK_THROWS_WITH_AS(steps.accept(1.5), "1.5 is not allowed here; steps takes an integer from 1 to 1000", Error);
+}
+
 TEST_CASE("settings are written so that they read back to the same value") {
   CHECK(toml_text(Setting{1e-4}) == "0.0001");
   CHECK(toml_text(Setting{3.0}) == "3.0");

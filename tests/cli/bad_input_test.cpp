@@ -78,7 +78,7 @@ TEST_CASE("unusable texts and prompts are one line with exit code 3") {
   write_file(folder / "mine.txt", "the quick brown fox jumps over the lazy dog, the quick brown fox");
   std::filesystem::remove_all(folder / "a");
   CHECK(train("a").code == 0);
-  check(run_program({"generate", (folder / "a").string(), "--prompt", "theZq"}), 3, {"character 3", "Z"});
+  check(run_program({"generate", (folder / "a").string(), "--prompt", "theZq"}), 3, {"character 4", "Z"});
 }
 
 TEST_CASE("a folder that cannot be written, a run that is none, and a damaged checkpoint are named") {

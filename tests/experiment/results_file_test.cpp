@@ -113,7 +113,7 @@ TEST_CASE("a diverged run is counted beside the cell and has no part in its figu
   const auto cells = compare(list);
   CHECK(cells[0].diverged == 1);
   CHECK(cells[0].exact_match.mean == doctest::Approx(0.55));
-  CHECK(comparison_table(cells).find("2 (1 diverged)") != std::string::npos);
+  CHECK(comparison_table(cells).text.find("2 (1 diverged)") != std::string::npos);
 }
 
 TEST_CASE("a record survives being written and read") {

@@ -115,3 +115,19 @@ TEST_CASE("a row needs one cell for each column") {
   CHECK_THROWS_AS(table.add({"rope"}), Error);
   CHECK_THROWS_AS(table.add({"rope", "1", "2", "3"}), Error);
 }
+
+TEST_CASE("a table that is too wide gives up its dispensable columns in their order, and no more than it must") {
+  const auto titles = [](Index width) {
+    Table table = small_table();
+    return table.fit(width, {"absent", "note", "exact"});
+  };
+  CHECK(titles(22).empty());
+  CHECK(titles(0).empty());
+  CHECK(titles(21) == std::vector<std::string>{"note"});
+  CHECK(titles(14) == std::vector<std::string>{"note", "exact"});
+  CHECK(titles(3) == std::vector<std::string>{"note", "exact"});
+  Table table = small_table();
+  table.group("end");
+  table.fit(15, {"exact"});
+  CHECK(table.text() == "scheme  note\n─────────────\nnone    blind\nrope\n\nend\n");
+}

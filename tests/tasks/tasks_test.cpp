@@ -440,6 +440,11 @@ TEST_CASE("a prompt's unknown word is named with its place") {
                        Error);
 }
 
+TEST_CASE("a prompt's unknown word is answered with the nearest, or with words that there are") {
+  CHECK_THROWS_WITH_AS(small("english")->encode("dogg bit man"), doctest::Contains("did you mean \"dog\"?"), Error);
+  CHECK_THROWS_WITH_AS(small("english")->encode("xylophonist"), doctest::Contains("words; it has "), Error);
+}
+
 TEST_CASE("an unknown task is answered with the nearest") {
   CHECK_THROWS_WITH_AS(find_task("word-order"), "there is no task \"word-order\"; did you mean \"word_order\"?", Error);
 }
@@ -497,12 +502,12 @@ TEST_CASE("invalid UTF-8 is refused with its byte, and can be read as bytes") {
   CHECK(task->decode({255, 13}) == "\xff\r");
 }
 
-TEST_CASE("characters are code points, and a prompt's unseen one is named with its index") {
+TEST_CASE("characters are code points, and a prompt's unseen one is named with its number") {
   const auto task = text("가나다가나다é", 2);
   CHECK(task->vocabulary().size() == 4);
   CHECK(task->decode(task->encode("다é가")) == "다é가");
-  CHECK_THROWS_WITH_AS(task->encode("Zq"), doctest::Contains("the prompt's character 0 (\"Z\", U+005A) does not occur"), Error);
-  CHECK_THROWS_WITH_AS(task->encode("가나q"), doctest::Contains("character 2 (\"q\", U+0071)"), Error);
+  CHECK_THROWS_WITH_AS(task->encode("Zq"), doctest::Contains("the prompt's character 1 (\"Z\", U+005A) does not occur"), Error);
+  CHECK_THROWS_WITH_AS(task->encode("가나q"), doctest::Contains("character 3 (\"q\", U+0071)"), Error);
   CHECK_THROWS_WITH_AS(task->encode("\xff"), doctest::Contains("the prompt is not valid UTF-8 at byte 0"), Error);
 }
 
@@ -537,4 +542,14 @@ TEST_CASE("the first and the last training window are drawn, and none beyond") {
 TEST_CASE("a text too short to part says that evaluation reads what trains") {
   const auto remarks = text("abcdefghijkl", 8)->remarks();
   CHECK(std::any_of(remarks.begin(), remarks.end(), [](const std::string& r) { return r.find("too short to part") != std::string::npos; }));
+}
+
+TEST_CASE("a validation part of a few windows is remarked, a larger one is not") {
+  const auto is_remarked = [](const std::string& contents) {
+    const auto remarks = text(contents, 8, "characters", 0.1)->remarks();
+    return std::any_of(remarks.begin(), remarks.end(),
+                       [](const std::string& r) { return r.find("are left for validation, so its loss is uncertain") != std::string::npos; });
+  };
+  CHECK(is_remarked(counting_text(100)));         // 50 characters: 6 windows
+  CHECK_FALSE(is_remarked(counting_text(1000)));  // 500 characters: 62 windows
 }

@@ -9,6 +9,7 @@
 #include "sextant/base/error.hpp"
 #include "sextant/base/parallel.hpp"
 #include "sextant/cli/verbs.hpp"
+#include "sextant/experiment/comparison.hpp"
 #include "sextant/experiment/layer.hpp"
 
 namespace sextant::cli {
@@ -42,7 +43,7 @@ std::unique_ptr<ThreadLimit> limit_threads(int count);
 /// The cores that the machine grants us.
 Index granted_cores();
 
-/// Catches SIGINT and SIGTERM while it lives: the first asks for a stop, the second ends the process at once.
+/// Catches SIGINT and SIGTERM while it lives: the first asks for a stop, a second one (not within half a second) ends the process.
 class StopSignals {
  public:
   StopSignals();
@@ -57,6 +58,14 @@ class StopSignals {
   /// 130 for SIGINT, 75 for SIGTERM.
   int exit_code() const;
 };
+
+/// How the user calls this program: SEXTANT_COMMAND where a script stands before it, else the name it was called by.
+std::string command();
+void set_command(const std::string& called_by);
+
+/// The terminal table as wide as stdout is, with a line on stderr about the columns that had no room. Where nobody looks (a
+/// file, a pipe) and COLUMNS says nothing, all of it.
+std::string fitted_table(const std::vector<Cell>& cells);
 
 /// A line on stderr.
 void say(const std::string& message);

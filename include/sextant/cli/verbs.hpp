@@ -37,7 +37,7 @@ struct GenerateArguments {
   std::string run, prompt;
   Index tokens = 200, context = 0, top_k = 0;
   double temperature = 0;
-  std::uint64_t seed = 1;
+  std::int64_t seed = 1;
   bool json = false;
 };
 int generate(const GenerateArguments& arguments);
@@ -91,17 +91,20 @@ int list(const ListArguments& arguments);
 struct VerifyArguments {
   std::vector<std::string> files;
   bool here = false;  ///< read the file in this process, not in a child of its own
+  bool json = false;
 };
 int verify(const VerifyArguments& arguments);
 
 struct DoctorArguments {
   std::string out = ".";
+  bool json = false;
 };
 int doctor(const DoctorArguments& arguments);
 
 struct ConfigArguments {
   std::string action;  ///< show or check
   ConfigurationArguments configuration;
+  bool json = false;
 };
 int config(const ConfigArguments& arguments);
 

@@ -1,7 +1,7 @@
 // An ablation: a grid of runs, trained side by side as child processes, and its comparison.
 //
-// Its folder holds runs/<identity>/ (experiment/run_folder.hpp), results.h5 and results.csv. The same command again skips what
-// is done and continues what was interrupted. A run that dies takes no other along.
+// Its folder holds runs/<identity>/ (experiment/run_folder.hpp), results.h5, results.csv and, while it is trained, a locked file `lock`. The same command again
+// skips what is done and continues what was interrupted. A run that dies takes no other along.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,9 @@ namespace sextant {
 
 struct PlannedRun {
   RunSettings settings;
-  std::string identity, label;  ///< "encoder english rope, seed 1"
+  std::string identity;
+  std::string settings_key;  ///< the same for runs that differ in the seed alone
+  std::string label;         ///< "encoder english rope, seed 1"
   std::filesystem::path folder;
 };
 
@@ -29,6 +31,16 @@ struct Ablation {
 /// All runs of an experiment, each once, in the order of its grids. `base` layers lie under the experiment's, `over` above everything.
 Ablation plan_ablation(const std::filesystem::path& experiment, const std::filesystem::path& folder, const std::vector<Layer>& base,
                        const std::vector<Layer>& over);
+
+/// Builds each distinct configuration, without training it. Throws the first Error, with the run's label in front.
+void check_runs(const Ablation& ablation);
+
+/// How many runs the ablation's folder holds that ended and are not of this plan.
+Index other_runs(const Ablation& ablation);
+
+/// Throws a usage Error when the folder holds what is no ablation, or another experiment's runs and none of this one, whose
+/// results would be written over.
+void check_folder(const Ablation& ablation);
 
 /// What it will take, measured by a few steps of each distinct configuration; nothing is written.
 struct Estimate {

@@ -49,6 +49,9 @@ struct AblationPlan {
 /// values, and what is stated twice. The varied settings themselves are checked when a combination is resolved.
 AblationPlan read_ablation(const std::filesystem::path& file);
 
+/// Whether the file has an [ablate] table at all.
+bool has_ablation(const std::filesystem::path& file);
+
 /// The same for a text; `source` is what its origins call it.
 AblationPlan parse_ablation(std::string_view text, const std::string& source);
 

@@ -26,8 +26,14 @@ struct Cell {
 /// Cells in the order in which their settings first occur.
 std::vector<Cell> compare(const std::vector<RunRecord>& records);
 
-/// The terminal table, grouped by task, kind and variant.
-std::string comparison_table(const std::vector<Cell>& cells);
+struct FittedTable {
+  std::string text;
+  std::vector<std::string> dropped;  ///< the titles of columns that had no room
+};
+
+/// The terminal table, grouped by task, kind and variant; where it is wider than `width` the least important columns are left
+/// out. Without a width, all of it.
+FittedTable comparison_table(const std::vector<Cell>& cells, Index width = 0);
 std::string comparison_markdown(const std::vector<Cell>& cells);
 
 /// {"comparison": [...]}, one object a cell (docs/contracts.md).

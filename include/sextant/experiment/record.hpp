@@ -24,7 +24,7 @@ struct RunRecord {
   std::string position;                        ///< the position record as JSON (position_record.hpp)
   Index parameters = 0, parameters_added = 0;  ///< all, and those of the position schemes
   double milliseconds_per_step = 0;            ///< median
-  double seconds = 0;                          ///< of training in the last session
+  double seconds = 0;                          ///< of training, all sessions together
   std::string blas_kernel, precision;          ///< the bits depend on them
   std::int64_t trained_shortest = 0, trained_longest = 0;
   Evaluation evaluation;

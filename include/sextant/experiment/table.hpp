@@ -41,6 +41,10 @@ class Table {
   /// Sets the rows that follow apart from those before, under a title or, without one, by a line.
   void group(std::string title = "");
 
+  /// Takes out columns, the first of these titles first, until the table is at most `width` wide or they are used up. Returns
+  /// the titles taken out. A `width` below 1 is no limit.
+  std::vector<std::string> fit(Index width, const std::vector<std::string>& dispensable);
+
   /// For a terminal: header, line, rows; each ends with a line break and without blanks.
   std::string text() const;
 
@@ -53,6 +57,10 @@ class Table {
     std::vector<std::string> cells;  // of a group: its title alone
     bool group = false;
   };
+
+  std::vector<Index> widths() const;
+  Index width() const;
+  void remove(std::size_t column);
 
   std::vector<Column> columns_;
   std::vector<Row> rows_;

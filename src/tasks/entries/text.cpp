@@ -27,13 +27,19 @@ class Text final : public Task {
            count, unit(), longest, longest + 1, count, longest + 1);
     train_end_ = count - static_cast<Index>(validation_share * static_cast<double>(count));
     if (count - train_end_ < longest + 1 || train_end_ < longest + 1) {
-      remarks_.push_back(
-          fmt::format("the text is too short to part ({} {} for sequences of {}): evaluation reads the text that trains", count, unit(), longest));
+      remarks_.push_back(fmt::format(
+          "the text is too short to part ({} {} for sequences of {}): evaluation reads the text that trains, so its loss says nothing about new text", count,
+          unit(), longest));
       train_end_ = count;
       validation_begin_ = 0;
     } else {
       validation_begin_ = train_end_;
     }
+    constexpr Index few = 10;
+    if (const Index windows = test_count(longest); validation_begin_ > 0 && windows < few)
+      remarks_.push_back(
+          fmt::format("only {} windows of {} {} are left for validation, so its loss is uncertain; give a longer text or a larger task.validation_share",
+                      windows, longest, unit()));
     remarks_.push_back(
         fmt::format("text: {} {}, {} distinct; {} train, {} for validation", count, unit(), vocabulary_.size(), train_end_, count - validation_begin_));
   }
@@ -62,7 +68,7 @@ class Text final : public Task {
       append_utf8(word, point.value);
       const Token id = vocabulary_.find(word);
       if (id < 0)
-        fail(ErrorKind::input, "the prompt's character {} (\"{}\", U+{:04X}) does not occur in the text that was trained", tokens.size(), word,
+        fail(ErrorKind::input, "the prompt's character {} (\"{}\", U+{:04X}) does not occur in the text that was trained", tokens.size() + 1, word,
              static_cast<unsigned>(point.value));
       tokens.push_back(id);
     }
@@ -149,7 +155,11 @@ TaskEntry text() {
           [](const Settings& settings) {
             Index longest = settings.integers("train_length").back();
             for (const Index length : settings.integers("eval_lengths")) longest = std::max(longest, length);
-            return std::make_unique<Text>(settings.contents("file"), settings.text("unit") == "bytes", settings.number("validation_share"), longest);
+            try {
+              return std::make_unique<Text>(settings.contents("file"), settings.text("unit") == "bytes", settings.number("validation_share"), longest);
+            } catch (const Error& error) {
+              throw error.within(settings.text("file"));
+            }
           },
   };
 }

@@ -176,12 +176,17 @@ std::unique_ptr<Task> make_word_order(const Settings& settings) {
                           : name == "korean_words"     ? Variant::korean_words
                           : name == "korean_particles" ? Variant::korean_particles
                                                        : Variant::korean_bare;
+  const bool paired = !settings.text("pairs").empty();
+  require(!paired || variant == Variant::english,
+          "task.pairs gives sentences whose order carries the role; it goes with task.variant = \"english\", not \"{}\"", name);
+  const std::string source = paired ? "pairs" : variant == Variant::english ? "lexicon" : "korean_lexicon";
   std::vector<Event> events;
-  if (settings.text("pairs").empty()) {
-    events = events_of(read_lexicon(settings.contents(variant == Variant::english ? "lexicon" : "korean_lexicon")));
-  } else {
-    require(variant == Variant::english, "task.pairs gives sentences whose order carries the role; it goes with task.variant = \"english\", not \"{}\"", name);
-    for (const SentencePair& pair : read_sentence_pairs(settings.contents("pairs"))) events.push_back({pair.agent, pair.verb, pair.patient});
+  try {
+    if (!paired) events = events_of(read_lexicon(settings.contents(source)));
+    if (paired)
+      for (const SentencePair& pair : read_sentence_pairs(settings.contents(source))) events.push_back({pair.agent, pair.verb, pair.patient});
+  } catch (const Error& error) {
+    throw error.within(settings.text(source));
   }
   return std::make_unique<WordOrder>(variant, settings.flag("front_token"), settings.number("test_share"), events);
 }
