@@ -168,7 +168,8 @@ TEST_CASE("with one thread asked for, one thread runs") {
 TEST_CASE("the runs of an ablation that is killed stop by themselves, and the same command continues them") {
   const fs::path folder = test_folder("killed");
   std::string text = experiment;
-  text.replace(text.find("steps = 40"), 10, "steps = 2000");
+  text.replace(text.find("steps = 40"), 10, "steps = 800");
+  text.replace(text.find("seeds = 2"), 9, "seeds = 1");
   const fs::path file = write_file(folder / "experiment.toml", text);
   Command command;
   command.arguments = {SEXTANT_PROGRAM, "ablate", "run", file.string(), "--out", (folder / "out").string(), "--jobs", "2"};

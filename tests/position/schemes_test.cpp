@@ -331,9 +331,9 @@ TEST_CASE("RoPE refuses a fraction that turns an odd number of channels, or fewe
   CHECK_NOTHROW(make(0.2, 10, 1));   // 2 channels
   CHECK_NOTHROW(make(0.25, 10, 1));  // floor(2.5)
   CHECK_NOTHROW(make(0.5, 32, 2));
-  CHECK_THROWS_WITH_AS(make(0.1, 16, 1), doctest::Contains("rope's fraction 0.1 of the head width 16 turns 1 channels; it must be an even number of at least 2"), Error);
-  CHECK_THROWS_WITH_AS(make(0.25, 12, 1), doctest::Contains("rope's fraction 0.25 of the head width 12 turns 3 channels; it must be an even number of at least 2"), Error);
-  CHECK_THROWS_WITH_AS(make(1, 15, 3), doctest::Contains("rope's fraction 1 of the head width 5 turns 5 channels; it must be an even number of at least 2"), Error);
+  CHECK_THROWS_WITH_AS(make(0.1, 16, 1), doctest::Contains("the fraction 0.1 of the head width 16 turns 1 channels; it must be an even number of at least 2"), Error);
+  CHECK_THROWS_WITH_AS(make(0.25, 12, 1), doctest::Contains("the fraction 0.25 of the head width 12 turns 3 channels; it must be an even number of at least 2"), Error);
+  CHECK_THROWS_WITH_AS(make(1, 15, 3), doctest::Contains("the fraction 1 of the head width 5 turns 5 channels; it must be an even number of at least 2"), Error);
   CHECK_THROWS_AS(make(0.1, 8, 1), Error);  // none at all
 }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -69,5 +70,15 @@ std::string fitted_table(const std::vector<Cell>& cells);
 
 /// A line on stderr.
 void say(const std::string& message);
+
+/// How a training is shown, and what it starts from.
+struct Watching {
+  bool quiet = false, json = false;
+  int parent = 0;  ///< stop, after a checkpoint, when this process ends; 0: whatever others do
+  std::function<void(ParameterStore&, const std::function<void(const std::string&)>& tell)> first_values = {};  ///< of a derived run
+};
+
+/// Trains the run in its folder with progress on stderr, prints its row, and returns the exit code.
+int train_and_show(const std::string& label, const std::string& folder, const RunSettings& run, const Watching& watching);
 
 }  // namespace sextant::cli
