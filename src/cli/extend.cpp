@@ -43,7 +43,7 @@ int extend(const ExtendArguments& arguments) {
   if (arguments.json)
     std::cout << comparison_json(cells);
   else if (!arguments.quiet)
-    std::cout << comparison_table(cells) << "run: " << folder << '\n';
+    std::cout << fitted_table(cells) << "run: " << folder << '\n';
   return well;
 }
 
