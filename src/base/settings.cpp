@@ -114,7 +114,9 @@ Knob Knob::integers(std::string name, std::vector<std::int64_t> initial, std::in
   return bounded(make_knob(std::move(name), std::move(initial), std::move(help)), static_cast<double>(least), static_cast<double>(most));
 }
 
-Knob Knob::texts(std::string name, std::vector<std::string> initial, std::string help) { return make_knob(std::move(name), std::move(initial), std::move(help)); }
+Knob Knob::texts(std::string name, std::vector<std::string> initial, std::string help) {
+  return make_knob(std::move(name), std::move(initial), std::move(help));
+}
 
 Knob Knob::numbers(std::string name, std::vector<double> initial, double least, double most, std::string help) {
   return bounded(make_knob(std::move(name), std::move(initial), std::move(help)), least, most);

@@ -33,7 +33,8 @@ void chart(const DistanceCurve& curve, Index trained) {
   for (std::size_t line = 0; line < curve.names.size(); line += std::max<std::size_t>(1, curve.names.size() - 1)) {  // the first head and the last
     const std::vector<double>& values = curve.values[line];
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    std::cout << fmt::format("\n{}: {} by distance towards the past\n", curve.names[line], curve.names[line] == "inner product" ? "of two rows" : "score of equal content");
+    std::cout << fmt::format("\n{}: {} by distance towards the past\n", curve.names[line],
+                             curve.names[line] == "inner product" ? "of two rows" : "score of equal content");
     bool beyond = false;
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (!beyond && trained > 0 && curve.distances[i] >= trained) {
@@ -52,7 +53,8 @@ void chart(const DistanceCurve& curve, Index trained) {
 
 int explain(const ExplainArguments& arguments) {
   const SchemeEntry& entry = find_scheme(arguments.scheme);
-  std::vector<Layer> layers = {read_assignment("model.vocab=1"), read_assignment("model.kind=" + arguments.kind), read_assignment("position.scheme=" + entry.name)};
+  std::vector<Layer> layers = {read_assignment("model.vocab=1"), read_assignment("model.kind=" + arguments.kind),
+                               read_assignment("position.scheme=" + entry.name)};
   for (const std::string& assignment : arguments.assignments) layers.push_back(read_assignment(assignment));
   const RunSettings run = resolve_architecture(layers);
   require(arguments.length >= 2, "--length takes a number from 2, not {}", arguments.length);
@@ -83,7 +85,9 @@ int explain(const ExplainArguments& arguments) {
   line("past the trained length", entry.beyond);
   line("stacks", entry.claims.causal_only ? "causal only" : "encoder, decoder");
   line("extensions", entry.extensions.empty() ? "none" : fmt::format("{}", fmt::join(entry.extensions, ", ")));
-  line("attention sinks", entry.sinks == SinkNumbers::refused ? "refused where renumbered" : entry.sinks == SinkNumbers::renumbered ? "renumbered" : "unaffected");
+  line("attention sinks", entry.sinks == SinkNumbers::refused      ? "refused where renumbered"
+                          : entry.sinks == SinkNumbers::renumbered ? "renumbered"
+                                                                   : "unaffected");
   if (!entry.knobs.empty()) std::cout << "\nsettings of [position]\n";
   for (const Knob& knob : entry.knobs)
     std::cout << fmt::format("  {} = {}  ({}): {}\n", knob.name, toml_text(use.settings.all().at(knob.name)), knob.allowed(), knob.help);

@@ -1,6 +1,6 @@
 // sextant extend: a run derived from a trained one, under other position settings.
-#include "sextant/cli/common.hpp"
 #include "sextant/experiment/extend.hpp"
+#include "sextant/cli/common.hpp"
 
 namespace sextant::cli {
 

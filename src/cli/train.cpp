@@ -22,7 +22,8 @@ int train_and_show(const std::string& label, const std::string& folder, const Ru
       if (progress) progress->clear();
       say(message);
     };
-    if (run.train.integer("steps") > 0) events.on_begin = [&](std::int64_t step, std::int64_t steps) { progress.emplace(label, step, steps, terminal_of(stderr), std::cerr); };
+    if (run.train.integer("steps") > 0)
+      events.on_begin = [&](std::int64_t step, std::int64_t steps) { progress.emplace(label, step, steps, terminal_of(stderr), std::cerr); };
     events.on_step = [&](const StepReport& step) { progress->update(step.step, step.loss, step.tokens); };
   }
   if (watching.first_values) events.first_values = [&](ParameterStore& parameters) { watching.first_values(parameters, events.on_message); };

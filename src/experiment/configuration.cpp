@@ -175,7 +175,9 @@ RunSettings::Stack Resolver::stack(const std::string& name) {
   RunSettings::Stack stack;
   stack.pattern = pattern(own);
   stack.scheme = fmt::format("{}", fmt::join(stack.pattern, "/"));
-  stack.settings = at_place(fmt::format("{} with scheme \"{}\"", name, stack.scheme), [&] { return section(own, scheme_knobs(stack.pattern), {"position", own}); });
+  stack.settings = at_place(fmt::format("{} with scheme \"{}\"", name, stack.scheme), [&] {
+    return section(own, scheme_knobs(stack.pattern), {"position", own});
+  });
   for (const PositionSection& part : position_sections())
     stack.sections[part.name] = section(fmt::format("{}.{}", own, part.name), part.knobs, {"position." + part.name, fmt::format("{}.{}", own, part.name)});
   const auto checked = [&](const std::string& part, std::initializer_list<std::string> keys, const auto& check) {

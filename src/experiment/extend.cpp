@@ -9,9 +9,12 @@ namespace {
 void check_assignment(const std::string& assignment) {
   const std::string key = assignment.substr(0, assignment.find('='));
   const bool positions = key.starts_with("position.") || key.starts_with("encoder.position.") || key.starts_with("decoder.position.");
-  const bool allowed = positions || key == "task.eval_lengths" || key == "task.train_length" || (key.starts_with("train.") && key != "train.parent" && key != "train.steps");
-  require(allowed, "--set {}: a derived run can change [position], task.eval_lengths, task.train_length and [train] (steps by --finetune-steps); the rest is its parent's",
-          key);
+  const bool allowed =
+      positions || key == "task.eval_lengths" || key == "task.train_length" || (key.starts_with("train.") && key != "train.parent" && key != "train.steps");
+  require(
+      allowed,
+      "--set {}: a derived run can change [position], task.eval_lengths, task.train_length and [train] (steps by --finetune-steps); the rest is its parent's",
+      key);
 }
 
 /// Whether an assignment chooses another scheme, whose knobs replace the parent's.
@@ -77,7 +80,8 @@ void inherit_parameters(ParameterStore& from, ParameterStore& to, const std::fun
       tell(fmt::format("new, at its first values: {}", p.name));
       continue;
     }
-    require(from[source].shape == p.shape, "{} has the shape {} in the parent and {} here; keep what sizes it", p.name, from[source].shape.text(), p.shape.text());
+    require(from[source].shape == p.shape, "{} has the shape {} in the parent and {} here; keep what sizes it", p.name, from[source].shape.text(),
+            p.shape.text());
     const auto values = from.value(source);
     std::copy(values.begin(), values.end(), to.value(to.find(p.name)).begin());
   }

@@ -49,7 +49,7 @@ std::string scheme_line(const RunSettings& run) {
   std::string acts;
   for (const RunSettings::Stack* stack : {&run.encoder, &run.decoder})
     for (const SchemeEntry& entry : scheme_table())
-      if (entry.name == stack->scheme && acts.find(entry.acts) == std::string::npos)
+      if (std::find(stack->pattern.begin(), stack->pattern.end(), entry.name) != stack->pattern.end() && acts.find(entry.acts) == std::string::npos)
         acts += (acts.empty() ? ", acts " : ", ") + std::string(entry.acts == "nowhere" ? "" : "on ") + entry.acts;
   return fmt::format("position scheme {}{}", scheme_label(run), acts);
 }
@@ -238,7 +238,7 @@ RunOutcome train_run(const fs::path& folder, const RunSettings& run, const RunEv
     return {RunOutcome::How::already_done, record.steps, std::move(record)};
   }
   std::error_code ignored;
-  if (!fs::exists(folder / "config.toml", ignored)) check_warmup(run);  // one that was begun may go on
+  if (parent.empty() && !fs::exists(folder / "config.toml", ignored)) check_warmup(run);  // one that was begun may go on
   TrainRun training(folder, run, events);
   try {
     return training.train(stop);

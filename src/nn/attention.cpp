@@ -35,10 +35,10 @@ Tensor attention(Tape& tape, Scheme& position, Tensor x, Tensor memory, const Pl
   LayerCache& kept = cache != nullptr ? *cache : nothing_kept;
 
   Attending a;
-  a.raw_query = heads_of("query", x);                                // [B, H, Tq, d]
-  const Tensor key = heads_of("key", memory);                        // [B, H, T, d]
-  kept.new_values = heads_of("value", memory);                       // [B, H, T, d]
-  a.value = behind(tape, kept.values, kept.new_values, 2);           // [B, H, Tk, d]
+  a.raw_query = heads_of("query", x);                       // [B, H, Tq, d]
+  const Tensor key = heads_of("key", memory);               // [B, H, T, d]
+  kept.new_values = heads_of("value", memory);              // [B, H, T, d]
+  a.value = behind(tape, kept.values, kept.new_values, 2);  // [B, H, Tk, d]
   a.hidden = x;
   a.places = places;
   a.visible = visible;

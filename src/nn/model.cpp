@@ -54,8 +54,8 @@ Transformer::Transformer(ModelSettings model, ModelPosition position, Index trai
 
 /// Fills in what a scheme's settings leave open, and refuses what cannot be.
 void Transformer::prepare(StackPosition& position, const Site& site) {
-  require(static_cast<Index>(position.pattern.size()) <= site.layers, "the {} has {} layers, but the list of schemes names {}; shorten it", site.stack, site.layers,
-          position.pattern.size());
+  require(static_cast<Index>(position.pattern.size()) <= site.layers, "the {} has {} layers, but the list of schemes names {}; shorten it", site.stack,
+          site.layers, position.pattern.size());
   for (SchemeUse& use : position.pattern) {
     const SchemeEntry& entry = *use.entry;
     const auto of_scheme = [&](const auto& check) {
@@ -67,7 +67,8 @@ void Transformer::prepare(StackPosition& position, const Site& site) {
     };
     require(entry.acts != "input" || std::all_of(position.pattern.begin(), position.pattern.end(), [&](const SchemeUse& u) { return u.entry == &entry; }),
             "the scheme \"{}\" acts on the input of the whole {}, so it cannot be the scheme of single layers", entry.name, site.stack);
-    require(!entry.claims.causal_only || site.causal, "the scheme \"{}\" is for causal stacks only, not for the {}: a future key would grow", entry.name, site.stack);
+    require(!entry.claims.causal_only || site.causal, "the scheme \"{}\" is for causal stacks only, not for the {}: a future key would grow", entry.name,
+            site.stack);
     require(entry.sinks != SinkNumbers::refused || !site.renumbers_sinks,
             "the scheme \"{}\" cannot renumber attention sinks; set position.window.renumber = false, or sinks = 0", entry.name);
     of_scheme([&] { entry.resolve(use.settings, site); });
@@ -76,7 +77,8 @@ void Transformer::prepare(StackPosition& position, const Site& site) {
   if (extension.active()) {
     std::vector<std::string> knowing;
     for (const SchemeUse& use : position.pattern)
-      if (std::find(use.entry->extensions.begin(), use.entry->extensions.end(), extension.method) != use.entry->extensions.end()) knowing.push_back(use.entry->name);
+      if (std::find(use.entry->extensions.begin(), use.entry->extensions.end(), extension.method) != use.entry->extensions.end())
+        knowing.push_back(use.entry->name);
     require(!knowing.empty(), "the extension \"{}\" does nothing to the scheme \"{}\"; it knows {}", extension.method, position.pattern.front().entry->name,
             position.pattern.front().entry->extensions.empty() ? "none" : fmt::format("{}", fmt::join(position.pattern.front().entry->extensions, ", ")));
     require(!extension.by_distance() || !site.renumbers_sinks, "the extension \"{}\" and renumbered sinks both change distances; choose one", extension.method);
@@ -98,9 +100,9 @@ Site Transformer::site(std::string_view stack, const Extents& extents) const {
             .trained_numbers = static_cast<Index>(position.numbering.largest(trained)) + 1,
             .real_numbers = position.numbering.real || position.eval_numbering.real,
             .length = final_length};
-  site.distances = extents.free_numbers ? std::max<Index>(1, (extents.numbered_by_row ? extents.rows : 1) * queries * keys)
-                                        : std::max(position.numbering.distances(extents.rows, queries, keys),
-                                                   position.eval_numbering.distances(extents.rows, queries, keys));
+  site.distances = extents.free_numbers
+                       ? std::max<Index>(1, (extents.numbered_by_row ? extents.rows : 1) * queries * keys)
+                       : std::max(position.numbering.distances(extents.rows, queries, keys), position.eval_numbering.distances(extents.rows, queries, keys));
   site.extension = position.extension;
   site.window = {.size = position.window.size(0), .sinks = position.window.sinks};
   site.renumbers_sinks = position.window.sinks > 0 && position.window.renumber;
@@ -224,7 +226,8 @@ class Views {
  private:
   ScoreScaling scaling(const Visible& visible) const {
     const double given = position_.scaling.original_length, length = given > 0 ? given : static_cast<double>(site_.trained_length);
-    require(length >= 2 || position_.scaling.method == "ssmax", "logit scaling needs a trained length of at least 2; set position.logit_scaling.original_length");
+    require(length >= 2 || position_.scaling.method == "ssmax",
+            "logit scaling needs a trained length of at least 2; set position.logit_scaling.original_length");
     const double logarithm = std::log(std::max(2.0, length));
     const bool learned = position_.scaling.method == "ssmax";
     const Tensor by_query = from_visible_count(tape_, visible, queries_, keys_, [learned, logarithm](Index n) {

@@ -83,7 +83,8 @@ struct CollectDistances final : PositionOp {
     std::vector<double> different = found;
     std::sort(different.begin(), different.end());
     different.erase(std::unique(different.begin(), different.end()), different.end());
-    require(different.size() <= capacity, "{} different distances between the position numbers, where this model was recorded for {}", different.size(), capacity);
+    require(different.size() <= capacity, "{} different distances between the position numbers, where this model was recorded for {}", different.size(),
+            capacity);
     double* values = run.output_numbers(0);
     std::copy(different.begin(), different.end(), values);
     std::fill(values + different.size(), values + capacity, different.empty() ? 0.0 : different.back());

@@ -117,9 +117,7 @@ Tensor exp(Tape& tape, Tensor x) { return unary<Exp>(tape, x); }
 Tensor cosine(Tape& tape, Tensor x) { return unary<Cosine>(tape, x); }
 Tensor sine(Tape& tape, Tensor x) { return unary<Sine>(tape, x); }
 Tensor absolute(Tape& tape, Tensor x) { return unary<Absolute>(tape, x); }
-Tensor clamp(Tape& tape, Tensor x, double least, double most) {
-  return unary<Clamp>(tape, x, {static_cast<Real>(least), static_cast<Real>(most)});
-}
+Tensor clamp(Tape& tape, Tensor x, double least, double most) { return unary<Clamp>(tape, x, {static_cast<Real>(least), static_cast<Real>(most)}); }
 
 namespace op_families {
 

@@ -72,7 +72,8 @@ Extension Extension::from(const Settings& settings) {
 
   const bool ramp = e.method == "ntk_by_parts" || e.method == "yarn";
   require(!ramp || e.beta_fast >= e.beta_slow, "beta_fast {} is below beta_slow {}; fast planes are those with more turns", e.beta_fast, e.beta_slow);
-  require(!ramp || e.ramp_by_index || e.beta_fast > e.beta_slow, "beta_fast and beta_slow are both {}; a ramp over turns needs beta_fast above it", e.beta_fast);
+  require(!ramp || e.ramp_by_index || e.beta_fast > e.beta_slow, "beta_fast and beta_slow are both {}; a ramp over turns needs beta_fast above it",
+          e.beta_fast);
   require(e.method != "llama3" || e.high_freq_factor > e.low_freq_factor, "high_freq_factor {} is not above low_freq_factor {}", e.high_freq_factor,
           e.low_freq_factor);
   require(e.method != "self_extend" || (e.group == static_cast<double>(static_cast<std::int64_t>(e.group)) && e.window >= 1),

@@ -76,8 +76,8 @@ std::vector<double> Numbering::numbers(std::size_t count, const NumberDraw& draw
   Dice dice(draw.seed, fmt::format("numbering/{}/{}", draw.stream, per_batch ? 0 : draw.row), draw.step);
   std::vector<double> result;
   if (policy == "randomized") {
-    require(static_cast<double>(count) <= static_cast<double>(range), "{} tokens, but the numbering draws from {} numbers (0 to {}); raise position.numbering.range",
-            count, range, range - 1);
+    require(static_cast<double>(count) <= static_cast<double>(range),
+            "{} tokens, but the numbering draws from {} numbers (0 to {}); raise position.numbering.range", count, range, range - 1);
     if (real) {
       for (std::size_t i = 0; i < count; ++i) result.push_back(dice.uniform() * static_cast<double>(range));
       std::sort(result.begin(), result.end());
@@ -92,8 +92,7 @@ std::vector<double> Numbering::numbers(std::size_t count, const NumberDraw& draw
     return result;
   }
   const std::int64_t shift = offset + (max_shift > 0 ? dice.between(0, max_shift) : 0);
-  if (policy == "coupled")
-    require(coupled.size() == count, "the policy \"coupled\" needs numbers from the task, and this one gives none for {} tokens", count);
+  if (policy == "coupled") require(coupled.size() == count, "the policy \"coupled\" needs numbers from the task, and this one gives none for {} tokens", count);
   for (std::size_t i = 0; i < count; ++i) result.push_back(static_cast<double>(shift + (policy == "coupled" ? coupled[i] : static_cast<std::int64_t>(i))));
   return result;
 }

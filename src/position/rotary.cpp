@@ -94,8 +94,9 @@ std::vector<Knob> rotary_knobs(bool keeps) {
                              Knob::positive("fraction", 1.0, 0, 1, "the part of a head's channels that turns"),
                              Knob::choice("layout", "half", {"half", "interleaved"}, "which channels make a plane: c and c + r/2, or 2c and 2c + 1")};
   if (keeps) {
-    knobs.push_back(Knob::choice("keep", "fraction", {"fraction", "wavelength"},
-                                 "which planes turn at all: the fastest keep_fraction of them (p-RoPE), or those whose wavelength fits the trained length (HoPE)"));
+    knobs.push_back(
+        Knob::choice("keep", "fraction", {"fraction", "wavelength"},
+                     "which planes turn at all: the fastest keep_fraction of them (p-RoPE), or those whose wavelength fits the trained length (HoPE)"));
     knobs.push_back(Knob::number("keep_fraction", 1.0, 0, 1, "the part of the planes that turns; the slowest stand still"));
   }
   return knobs;
@@ -130,8 +131,7 @@ RotaryTable rotary_table(Tape& tape, Numbers positions, const RotaryPlanes& plan
   const auto table = [&](double (*function)(double)) {
     return from_positions(tape, positions, planes.width / 2, [planes, function, number, scale](double p, std::span<double> row) {
       const double turned = number ? number(p) : p;
-      for (std::size_t c = 0; c < row.size(); ++c)
-        row[c] = function(turned * planes.frequencies[c]) * planes.factor * (scale ? scale(p, c) : 1.0);
+      for (std::size_t c = 0; c < row.size(); ++c) row[c] = function(turned * planes.frequencies[c]) * planes.factor * (scale ? scale(p, c) : 1.0);
     });
   };
   return {table(std::cos), table(std::sin)};
@@ -144,9 +144,10 @@ std::vector<std::string> rotary_warnings(const Settings& /*own*/, const Site& si
   if (e.method != "yarn" && e.method != "ntk_by_parts") return {};
   const double length = original_length(site), turns = length / turn;
   if (e.beta_fast <= turns) return {};
-  return {fmt::format("the fastest plane turns {:.2f} times within the trained length {}, fewer than beta_fast = {}: {}; "
-                      "try position.extension.beta_fast = {:.2g} or lower",
-                      turns, length, e.beta_fast, e.ramp_by_index ? "every plane but the first is slowed" : "every plane is slowed", std::max(1.0, turns / 2))};
+  return {
+      fmt::format("the fastest plane turns {:.2f} times within the trained length {}, fewer than beta_fast = {}: {}; "
+                  "try position.extension.beta_fast = {:.2g} or lower",
+                  turns, length, e.beta_fast, e.ramp_by_index ? "every plane but the first is slowed" : "every plane is slowed", std::max(1.0, turns / 2))};
 }
 
 Facts rotary_facts(const Settings& own, const Site& site) {

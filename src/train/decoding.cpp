@@ -25,8 +25,8 @@ CachedDecoder::CachedDecoder(const Transformer& model, ParameterStore& parameter
 void CachedDecoder::read_source(const Stretch& source) {
   Tape tape(parameters_);
   StreamInputs in;
-  const Tensor memory = model_.record_encoder(
-      tape, {.rows = extents_.rows, .length = 1, .source_length = extents_.source_length, .masked = true, .numbered_by_row = true}, in);
+  const Tensor memory =
+      model_.record_encoder(tape, {.rows = extents_.rows, .length = 1, .source_length = extents_.source_length, .masked = true, .numbered_by_row = true}, in);
   Program program(std::move(tape), {}, {memory}, arena_);
   std::copy(source.tokens.begin(), source.tokens.end(), program.input(in.tokens).begin());
   source_mask_ = source.mask.empty() ? std::vector<std::uint8_t>(source.tokens.size(), 1) : source.mask;

@@ -21,8 +21,7 @@ Evaluator::Evaluator(const Transformer& model, const Task& task, ParameterStore&
 Machine& Evaluator::machine(Index length) {
   if (const auto found = machines_.find(length); found != machines_.end()) return found->second;
   const StreamLengths streams = stream_lengths(task_, model_.model().kind, length);
-  const Extents extents{
-      .rows = settings_.batch, .length = streams.tokens, .source_length = streams.source, .numbered_by_row = numbers_by_row(model_, false)};
+  const Extents extents{.rows = settings_.batch, .length = streams.tokens, .source_length = streams.source, .numbered_by_row = numbers_by_row(model_, false)};
   return machines_.emplace(length, make_machine(model_, parameters_, extents, false, arena_)).first->second;
 }
 

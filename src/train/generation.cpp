@@ -51,8 +51,7 @@ std::span<const Real> logits_at(const Machine& machine, Index place) {
 }
 
 Machine whole_machine(const Transformer& model, ParameterStore& parameters, const Presented& row, Index context) {
-  const Extents extents{
-      .rows = 1, .length = context, .source_length = static_cast<Index>(row.source.size()), .numbered_by_row = numbers_by_row(model, false)};
+  const Extents extents{.rows = 1, .length = context, .source_length = static_cast<Index>(row.source.size()), .numbered_by_row = numbers_by_row(model, false)};
   return make_machine(model, parameters, extents, false, std::make_shared<Arena>());
 }
 
@@ -78,7 +77,8 @@ void write_with_cache(const Transformer& model, ParameterStore& parameters, cons
     return numbers;
   };
   if (model.model().kind == Kind::seq2seq)
-    decoder.read_source({row.source, numbers_of(model.position().encoder.eval_numbering, static_cast<Index>(row.source.size()), "source", row.source_numbers), {}});
+    decoder.read_source(
+        {row.source, numbers_of(model.position().encoder.eval_numbering, static_cast<Index>(row.source.size()), "source", row.source_numbers), {}});
   const std::vector<double> numbers = numbers_of(model.position().decoder.eval_numbering, context, "main", row.numbers);
   const auto vocab = static_cast<std::size_t>(model.model().vocab);
   std::span<const Real> logits = decoder.append({row.tokens, {numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(row.tokens.size())}, {}});

@@ -51,9 +51,11 @@ Machine& Trainer::machine(Index length) {
   if (const auto found = machines_.find(length); found != machines_.end()) return found->second;
   const StreamLengths streams = stream_lengths(task_, model_.model().kind, length);
   const bool padded = !lengths_.one_per_batch && lengths_.shortest < lengths_.longest;
-  const Extents extents{
-      .rows = settings_.batch, .length = streams.tokens, .source_length = streams.source, .masked = padded,
-      .numbered_by_row = (padded && settings_.pad_left) || numbers_by_row(model_, true)};
+  const Extents extents{.rows = settings_.batch,
+                        .length = streams.tokens,
+                        .source_length = streams.source,
+                        .masked = padded,
+                        .numbered_by_row = (padded && settings_.pad_left) || numbers_by_row(model_, true)};
   return machines_.emplace(length, make_machine(model_, parameters_, extents, true, arena_)).first->second;
 }
 

@@ -86,7 +86,8 @@ TEST_CASE("verify, doctor, config show and ablate plan give their figures as JSO
 
   bool met = false;
   const auto shown = json({"config", "show", "--json", "r.toml", "--set", "position.scheme=rope"});
-  for (const auto& setting : shown.at("settings")) met = met || (setting.at("key") == "train.steps" && setting.at("value") == 2 && setting.at("origin") == "r.toml:10");
+  for (const auto& setting : shown.at("settings"))
+    met = met || (setting.at("key") == "train.steps" && setting.at("value") == 2 && setting.at("origin") == "r.toml:10");
   CHECK(met);
 
   const auto plan = json({"ablate", "plan", "--json", "e.toml"});
@@ -98,7 +99,8 @@ TEST_CASE("verify, doctor, config show and ablate plan give their figures as JSO
 TEST_CASE("an option without effect is not accepted") {
   const fs::path folder = test_folder("no-effect");
   write_file(folder / "e.toml", word_ablation);
-  for (const Words& arguments : {Words{"ablate", "plan", "e.toml", "--markdown"}, {"ablate", "plan", "e.toml", "--retry-failed"}, {"ablate", "status", "e.toml", "--jobs", "2"}})
+  for (const Words& arguments :
+       {Words{"ablate", "plan", "e.toml", "--markdown"}, {"ablate", "plan", "e.toml", "--retry-failed"}, {"ablate", "status", "e.toml", "--jobs", "2"}})
     CHECK(run_program(arguments, folder).code == 2);
 }
 
@@ -137,9 +139,10 @@ TEST_CASE("the loss of a text is called what it is") {
   std::string lines;
   for (int i = 0; i < 60; ++i) lines += "the quick brown fox jumps over the lazy dog\n";
   write_file(folder / "mine.txt", lines);
-  write_file(folder / "r.toml",
-             "[model]\nlayers = 1\ndim = 8\nheads = 2\nffn_dim = 8\n[task]\nname = \"text\"\nfile = \"mine.txt\"\ntrain_length = [8, 8]\neval_lengths = [8]\n[train]\nsteps = 2\n"
-             "warmup = 1\nbatch = 2\n");
+  write_file(
+      folder / "r.toml",
+      "[model]\nlayers = 1\ndim = 8\nheads = 2\nffn_dim = 8\n[task]\nname = \"text\"\nfile = \"mine.txt\"\ntrain_length = [8, 8]\neval_lengths = [8]\n[train]\nsteps = 2\n"
+      "warmup = 1\nbatch = 2\n");
   const Exit exit = run_program({"train", "--config", "r.toml", "--out", "run"}, folder);
   CHECK(exit.code == 0);
   CHECK(holds(exit.output, "validation loss"));

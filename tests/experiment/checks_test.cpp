@@ -30,7 +30,9 @@ TEST_CASE("a table that is too short names the key, the value it needs and the l
   const int named = std::stoi(message.substr(at + 25));
   // Each of the evaluated lengths is checked in turn, so the advice may have to be taken once for each.
   const auto refusal = [&](int positions) {
-    return scratch::error_of(ErrorKind::usage, [&] { checked_assembly(run_of(learned_copy, {"task.eval_lengths=[25]", fmt::format("position.max_positions={}", positions)})); });
+    return scratch::error_of(ErrorKind::usage, [&] {
+      checked_assembly(run_of(learned_copy, {"task.eval_lengths=[25]", fmt::format("position.max_positions={}", positions)}));
+    });
   };
   CHECK(refusal(named) == "no Error");
   CHECK(contains(refusal(named - 1), fmt::format("position.max_positions = {}", named)));
@@ -53,7 +55,10 @@ TEST_CASE("a trained model's table cannot grow, so the advice is to shorten the 
 
 TEST_CASE("a warm-up longer than the training is refused where somebody asked for it and remarked where nobody did") {
   const std::string copy = "[task]\nname = 'copy'\n";
-  CHECK(contains(scratch::error_of(ErrorKind::usage, [&] { check_warmup(run_of(copy, {"train.steps=50", "train.warmup=51"})); }),
+  CHECK(contains(scratch::error_of(ErrorKind::usage,
+                                   [&] {
+                                     check_warmup(run_of(copy, {"train.steps=50", "train.warmup=51"}));
+                                   }),
                  "train.warmup = 51 (--set) is longer than the training, train.steps = 50"));
   check_warmup(run_of(copy, {"train.steps=50", "train.warmup=50"}));
   check_warmup(run_of(copy, {"train.steps=50"}));

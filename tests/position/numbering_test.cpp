@@ -122,7 +122,8 @@ TEST_CASE("randomized numbers are drawn uniformly: the first of 40 out of 2048 i
 
 TEST_CASE("the draws have an address: another seed, stream, step or row gives others, and per batch all rows share them") {
   for (const bool per_batch : {false, true}) {
-    const Numbering n = numbering_of({{"policy", std::string("randomized")}, {"range", std::int64_t{2048}}, {"per", std::string(per_batch ? "batch" : "sequence")}});
+    const Numbering n =
+        numbering_of({{"policy", std::string("randomized")}, {"range", std::int64_t{2048}}, {"per", std::string(per_batch ? "batch" : "sequence")}});
     const NumberDraw here{.seed = 1, .stream = "main", .step = 5, .row = 2};
     const auto numbers = drawn(n, 20, here);
     CHECK(numbers == drawn(n, 20, here));

@@ -25,8 +25,15 @@ GradientReport check(const Case& c) {
   const SchemeEntry& entry = find_scheme(c.scheme);
   Settings settings(entry.knobs);
   for (const auto& [name, value] : c.given) settings.set(name, value);
-  Site site{.stack = c.causal ? "decoder" : "encoder", .causal = c.causal, .layers = 1, .width = 8, .heads = 2, .trained_length = 6, .trained_numbers = 6,
-            .length = 7, .distances = 49};
+  Site site{.stack = c.causal ? "decoder" : "encoder",
+            .causal = c.causal,
+            .layers = 1,
+            .width = 8,
+            .heads = 2,
+            .trained_length = 6,
+            .trained_numbers = 6,
+            .length = 7,
+            .distances = 49};
   Settings extension(Extension::knobs());
   extension.set("method", c.extension);
   for (const auto& [name, value] : c.extension_given) extension.set(name, value);

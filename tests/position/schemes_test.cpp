@@ -331,9 +331,12 @@ TEST_CASE("RoPE refuses a fraction that turns an odd number of channels, or fewe
   CHECK_NOTHROW(make(0.2, 10, 1));   // 2 channels
   CHECK_NOTHROW(make(0.25, 10, 1));  // floor(2.5)
   CHECK_NOTHROW(make(0.5, 32, 2));
-  CHECK_THROWS_WITH_AS(make(0.1, 16, 1), doctest::Contains("the fraction 0.1 of the head width 16 turns 1 channels; it must be an even number of at least 2"), Error);
-  CHECK_THROWS_WITH_AS(make(0.25, 12, 1), doctest::Contains("the fraction 0.25 of the head width 12 turns 3 channels; it must be an even number of at least 2"), Error);
-  CHECK_THROWS_WITH_AS(make(1, 15, 3), doctest::Contains("the fraction 1 of the head width 5 turns 5 channels; it must be an even number of at least 2"), Error);
+  CHECK_THROWS_WITH_AS(make(0.1, 16, 1), doctest::Contains("the fraction 0.1 of the head width 16 turns 1 channels; it must be an even number of at least 2"),
+                       Error);
+  CHECK_THROWS_WITH_AS(make(0.25, 12, 1), doctest::Contains("the fraction 0.25 of the head width 12 turns 3 channels; it must be an even number of at least 2"),
+                       Error);
+  CHECK_THROWS_WITH_AS(make(1, 15, 3), doctest::Contains("the fraction 1 of the head width 5 turns 5 channels; it must be an even number of at least 2"),
+                       Error);
   CHECK_THROWS_AS(make(0.1, 8, 1), Error);  // none at all
 }
 
@@ -407,7 +410,8 @@ TEST_CASE("a learned table is by default as long as the longest trained sequence
   const Transformer model = transformer("learned", {}, Kind::seq2seq, 8, 2, 5, 12);
   CHECK(model.position().decoder.pattern.front().settings.integer("max_positions") == 5);
   CHECK(model.position().encoder.pattern.front().settings.integer("max_positions") == 12);
-  CHECK_THROWS_WITH_AS(transformer("learned", {}, Kind::decoder, 8, 2), doctest::Contains("position.max_positions is 0: a learned table needs at least one row"), Error);
+  CHECK_THROWS_WITH_AS(transformer("learned", {}, Kind::decoder, 8, 2),
+                       doctest::Contains("position.max_positions is 0: a learned table needs at least one row"), Error);
 }
 
 TEST_CASE("a misspelt scheme is answered with the nearest") {

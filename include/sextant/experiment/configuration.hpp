@@ -22,9 +22,9 @@ namespace sextant {
 
 struct RunSettings {
   struct Stack {
-    std::string scheme;                ///< empty for a stack that the model's kind does not have; "rope/none" for a list by layer
-    std::vector<std::string> pattern;  ///< the scheme's name, or a list that repeats over the layers
-    Settings settings;                 ///< the knobs of all of them; what two of them share has one value
+    std::string scheme;                        ///< empty for a stack that the model's kind does not have; "rope/none" for a list by layer
+    std::vector<std::string> pattern;          ///< the scheme's name, or a list that repeats over the layers
+    Settings settings;                         ///< the knobs of all of them; what two of them share has one value
     std::map<std::string, Settings> sections;  ///< "numbering", "numbering.eval", "extension", "window", "logit_scaling"
 
     const Settings& numbering() const { return sections.at("numbering"); }

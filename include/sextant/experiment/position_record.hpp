@@ -17,7 +17,7 @@ std::string position_record(const RunSettings& run, const Transformer& model);
 /// How far and how a score depends on distance: for queries and keys of equal content, at the scheme's first values.
 struct DistanceCurve {
   std::vector<Index> distances;
-  std::vector<std::string> names;            ///< "head 0", ...; "inner product" for schemes that act on the input
+  std::vector<std::string> names;           ///< "head 0", ...; "inner product" for schemes that act on the input
   std::vector<std::vector<double>> values;  ///< by name, then distance
 };
 

@@ -8,15 +8,15 @@ namespace sextant {
 
 /// What multiplies each query's scores before softmax, by the number n of keys it sees.
 struct ScoreScaling {
-  Tensor by_query;            ///< [B|1, 1, Tq, 1]; absent: nothing is multiplied
-  bool per_head = false;      ///< times a number for each head, "ssmax_scale", as well
-  double initial_scale = 1;   ///< its first value
+  Tensor by_query;           ///< [B|1, 1, Tq, 1]; absent: nothing is multiplied
+  bool per_head = false;     ///< times a number for each head, "ssmax_scale", as well
+  double initial_scale = 1;  ///< its first value
 };
 
 /// What one layer keeps of the tokens before, and what it adds. Keys as the scheme wants them cached.
 struct LayerCache {
-  Tensor keys, values;  ///< inputs [B, H, C, *], [B, H, C, d]; absent where nothing is cached
-  Tensor carried;       ///< input [B, C, n]; absent where the scheme carries nothing
+  Tensor keys, values;                       ///< inputs [B, H, C, *], [B, H, C, d]; absent where nothing is cached
+  Tensor carried;                            ///< input [B, C, n]; absent where the scheme carries nothing
   Tensor new_keys, new_values, new_carried;  ///< results for the tokens of this run
   bool active() const { return static_cast<bool>(keys); }
 };
@@ -24,8 +24,8 @@ struct LayerCache {
 struct AttentionSettings {
   Index heads = 1;
   Index layer = 0;
-  double dropout = 0;  ///< on the weights; 0 outside training
-  double damping = 1;  ///< divides the first values of the output projection
+  double dropout = 0;     ///< on the weights; 0 outside training
+  double damping = 1;     ///< divides the first values of the output projection
   bool raw_keys = false;  ///< the cache holds keys as they were before the scheme's transform
   ScoreScaling scaling = {};
 };

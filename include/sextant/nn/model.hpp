@@ -80,7 +80,7 @@ struct RecordedCache {
   Numbers positions;  ///< [P, C + T] of all keys
   Flags mask;         ///< [B, C + T], 1 for a key that is there
   std::vector<LayerCache> layers;
-  Tensor memory;      ///< [B, S, D] input: what a seq2seq's encoder made of the source
+  Tensor memory;  ///< [B, S, D] input: what a seq2seq's encoder made of the source
 };
 
 /// A recorded model: where its inputs go and its results come from.

@@ -32,7 +32,7 @@ struct Extension {
   double original_length = 0;  ///< L; 0: the trained length
   double current_length = 0;   ///< n; 0: that of the sequence
   double beta_fast = 32, beta_slow = 1;
-  bool ramp_by_index = true;   ///< over the planes' indices as in the released code; else over their turns as in the paper
+  bool ramp_by_index = true;    ///< over the planes' indices as in the released code; else over their turns as in the paper
   double attention_factor = 0;  ///< 0: the method's own
   double low_freq_factor = 1, high_freq_factor = 4;
   std::vector<double> short_factors, long_factors;

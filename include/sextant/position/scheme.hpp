@@ -49,11 +49,11 @@ struct Site {
   std::string stack;  ///< "encoder" or "decoder"
   bool causal = false;
   Index layers = 0, width = 0, heads = 0;
-  Index trained_length = 0;  ///< the longest sequence of the training, in tokens of this stack; 0 where nobody said
+  Index trained_length = 0;   ///< the longest sequence of the training, in tokens of this stack; 0 where nobody said
   Index trained_numbers = 0;  ///< how many position numbers the training reaches, 0 to n - 1
   bool real_numbers = false;  ///< the numbering gives numbers that are not whole
-  Index length = 0;          ///< the whole length of the sequence that is read or written; 0 where nobody said
-  Index distances = 0;       ///< how many different distances the position numbers can have at most
+  Index length = 0;           ///< the whole length of the sequence that is read or written; 0 where nobody said
+  Index distances = 0;        ///< how many different distances the position numbers can have at most
   Extension extension;
   Window window;
   bool renumbers_sinks = false;  ///< attention sinks are counted as if they stood just before the window
@@ -61,9 +61,7 @@ struct Site {
   Index head_width() const { return width / heads; }
 
   /// The number that a query counts from: its own, or its place inside the window and the sinks.
-  double query_number(double query) const {
-    return renumbers_sinks ? std::min(query, static_cast<double>(window.sinks + window.size - 1)) : query;
-  }
+  double query_number(double query) const { return renumbers_sinks ? std::min(query, static_cast<double>(window.sinks + window.size - 1)) : query; }
   /// p_i - p_j, positive towards the past; a sink's distance stops growing once the window has left it.
   double distance(double query, double key) const {
     return renumbers_sinks && key < static_cast<double>(window.sinks) ? query_number(query) - key : query - key;

@@ -18,7 +18,7 @@ namespace sextant {
 /// How a parameter's first values are drawn.
 struct Initial {
   double mean = 0;
-  double deviation = 0;  ///< of a normal distribution; 0 gives the constant `mean`
+  double deviation = 0;                                   ///< of a normal distribution; 0 gives the constant `mean`
   std::function<double(double uniform)> of_uniform = {};  ///< where given, the value is this function of a draw from (0, 1)
 
   static Initial constant(double value) { return {value, 0}; }

@@ -13,12 +13,12 @@
 namespace sextant {
 
 struct Presented {
-  std::vector<Token> source;   ///< of a seq2seq's encoder
+  std::vector<Token> source;                          ///< of a seq2seq's encoder
   std::vector<std::int32_t> numbers, source_numbers;  ///< which tokens share a position, where the task couples them; else empty
-  std::vector<Token> tokens;   ///< the stream that logits are computed for
-  std::vector<Token> targets;  ///< by place of `tokens`; nothing_asked elsewhere
-  std::vector<Index> asked;    ///< the asked places, in the order of the answer (for tags: of Example::compared, if given)
-  bool written = false;        ///< the answer is written token by token: a prediction is the next input
+  std::vector<Token> tokens;                          ///< the stream that logits are computed for
+  std::vector<Token> targets;                         ///< by place of `tokens`; nothing_asked elsewhere
+  std::vector<Index> asked;                           ///< the asked places, in the order of the answer (for tags: of Example::compared, if given)
+  bool written = false;                               ///< the answer is written token by token: a prediction is the next input
 
   /// What is right, in the order of `asked`.
   std::vector<Token> expected() const;

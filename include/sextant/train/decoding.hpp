@@ -23,14 +23,14 @@ namespace sextant {
 
 struct DecodingExtents {
   Index rows = 1;
-  Index most = 1;          ///< tokens of a row at the end, padding included: the final length
+  Index most = 1;           ///< tokens of a row at the end, padding included: the final length
   Index source_length = 0;  ///< of a seq2seq
 };
 
 /// The same number of tokens for every row, row after row.
 struct Stretch {
   std::vector<Token> tokens;
-  std::vector<double> numbers;      ///< their positions
+  std::vector<double> numbers;     ///< their positions
   std::vector<std::uint8_t> mask;  ///< 0 at padding; empty: all are real
 };
 
@@ -73,7 +73,7 @@ class CachedDecoder {
   std::shared_ptr<Arena> arena_ = std::make_shared<Arena>();
   std::map<std::pair<Index, Index>, Machine> machines_;  ///< by count and capacity
   std::vector<Layer> layers_;
-  std::vector<double> numbers_;      ///< [rows, most]
+  std::vector<double> numbers_;     ///< [rows, most]
   std::vector<std::uint8_t> mask_;  ///< [rows, most]
   std::vector<Real> memory_;
   std::vector<std::uint8_t> source_mask_;

@@ -113,7 +113,10 @@ SchemeEntry alibi() {
             require(sides != "two_slopes" || settings.text("slopes") == "learned", "sides = \"two_slopes\" needs slopes = \"learned\"");
             require(sides != "half_heads" || site.heads >= 2, "sides = \"half_heads\" needs at least two heads");
           },
-      .facts = [](const Settings&, const Site& site) { return Facts{{"slopes", slopes(site.heads)}}; },
+      .facts =
+          [](const Settings&, const Site& site) {
+            return Facts{{"slopes", slopes(site.heads)}};
+          },
   };
 }
 

@@ -28,9 +28,8 @@ class Deberta final : public Scheme {
       return static_cast<Index>(std::clamp(std::trunc(distance) + clip, 0.0, 2 * clip - 1));
     };
     content_to_position_ = index_from_pairs(tape, places.query, places.key, [site, row](double q, double k) { return row(site.distance(q, k)); });
-    position_to_content_ = index_from_pairs(tape, places.key, places.query, [site, row, sign = paper_ ? -1.0 : 1.0](double k, double q) {
-      return row(sign * site.distance(q, k));
-    });
+    position_to_content_ = index_from_pairs(tape, places.key, places.query,
+                                            [site, row, sign = paper_ ? -1.0 : 1.0](double k, double q) { return row(sign * site.distance(q, k)); });
   }
 
   Tensor score(Tape& tape, const Attending& a) override {
@@ -38,7 +37,7 @@ class Deberta final : public Scheme {
     const Tensor content = matmul(tape, a.query, a.key, Transpose::no, Transpose::yes, factor);
     const Tensor of_keys = matmul(tape, a.query, projected(tape, "key_projection", a.head_width), Transpose::no, Transpose::yes, factor);
     const Tensor of_queries = matmul(tape, a.key, projected(tape, "query_projection", a.head_width), Transpose::no, Transpose::yes, factor);
-    const Tensor c2p = gather_relative(tape, of_keys, content_to_position_);                       // [B, H, Tq, Tk]
+    const Tensor c2p = gather_relative(tape, of_keys, content_to_position_);                      // [B, H, Tq, Tk]
     const Tensor p2c = transpose(tape, gather_relative(tape, of_queries, position_to_content_));  // from [B, H, Tk, Tq]
     return add(tape, add(tape, content, c2p), p2c);
   }

@@ -23,8 +23,7 @@ class Fire final : public Scheme {
   void begin(Tape& tape, const Site& site, const Places& places) override {
     heads_ = site.heads;
     distance_ = from_pairs(tape, places.query, places.key, [site](double q, double k) { return std::abs(site.distance(q, k)); });
-    top_ = from_pairs(tape, places.query, places.key,
-                      [site](double q, double k) { return site.causal ? site.query_number(q) : std::max(q, k); });
+    top_ = from_pairs(tape, places.query, places.key, [site](double q, double k) { return site.causal ? site.query_number(q) : std::max(q, k); });
   }
 
   Tensor score(Tape& tape, const Attending& a) override {

@@ -62,8 +62,12 @@ SchemeEntry sandwich() {
       .sinks = SinkNumbers::renumbered,
       .knobs = {Knob::integer("width", 128, 2, 1 << 16, "of the sinusoids, not of the model")},
       .make = [](const Settings& settings) { return std::make_unique<Sandwich>(settings.integer("width")); },
-      .resolve = [](Settings& settings, const Site&) { require(settings.integer("width") % 2 == 0, "sandwich needs an even width, not {}", settings.integer("width")); },
-      .facts = [](const Settings&, const Site& site) { return Facts{{"factor of each head", compressions(site.heads)}}; },
+      .resolve = [](Settings& settings,
+                    const Site&) { require(settings.integer("width") % 2 == 0, "sandwich needs an even width, not {}", settings.integer("width")); },
+      .facts =
+          [](const Settings&, const Site& site) {
+            return Facts{{"factor of each head", compressions(site.heads)}};
+          },
   };
 }
 

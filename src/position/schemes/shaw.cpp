@@ -62,8 +62,7 @@ SchemeEntry shaw() {
       .beyond = "distances beyond the clip share one vector",
       .claims = {.relative = true, .zero_is_none = true},
       .sinks = SinkNumbers::renumbered,
-      .knobs = {Knob::integer("clip", 16, 1, 1 << 20, "distances beyond this share a vector"),
-                Knob::flag("values", true, "add vectors to the values as well")},
+      .knobs = {Knob::integer("clip", 16, 1, 1 << 20, "distances beyond this share a vector"), Knob::flag("values", true, "add vectors to the values as well")},
       .make = [](const Settings& settings) { return std::make_unique<Shaw>(settings.integer("clip"), settings.flag("values")); },
       .warnings =
           [](const Settings& settings, const Site& site) {

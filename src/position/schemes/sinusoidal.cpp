@@ -21,9 +21,8 @@ class Sinusoidal final : public Scheme {
   Sinusoidal(double base, SinusoidLayout layout) : base_(base), layout_(layout) {}
 
   void begin(Tape& tape, const Site& site, const Places& places) override {
-    table_ = from_positions(tape, places.query, site.width, [site, base = base_, layout = layout_](double p, std::span<double> row) {
-      sinusoid(site.interpolated(p), base, layout, row);
-    });
+    table_ = from_positions(tape, places.query, site.width,
+                            [site, base = base_, layout = layout_](double p, std::span<double> row) { sinusoid(site.interpolated(p), base, layout, row); });
   }
 
   Tensor embed(Tape& tape, Tensor x) override { return add(tape, x, table_); }

@@ -108,8 +108,8 @@ SchemeEntry t5() {
             const auto farthest = static_cast<double>(site.trained_numbers - 1);
             const Index used = bucket(farthest) + 1, all = bucket.half;
             if (site.trained_length > 0 && used < all)
-              result.push_back(fmt::format("t5: no trained distance (0 to {}) falls into {} of the {} buckets of the {}'s past: they stay near 0", farthest, all - used,
-                                           all, site.stack));
+              result.push_back(fmt::format("t5: no trained distance (0 to {}) falls into {} of the {} buckets of the {}'s past: they stay near 0", farthest,
+                                           all - used, all, site.stack));
             return result;
           },
       .facts =
