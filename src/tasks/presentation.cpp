@@ -73,7 +73,23 @@ Presented present(const Task& task, Kind kind, const Example& example) {
       break;
     }
   }
+  p.numbers = coupled_numbers(task, kind, static_cast<Index>(example.source.size()), static_cast<Index>(p.tokens.size()));
+  if (kind == Kind::seq2seq) p.source_numbers = task.coupling(static_cast<Index>(example.source.size())).source;
   return p;
+}
+
+std::vector<std::int32_t> coupled_numbers(const Task& task, Kind kind, Index source_length, Index total) {
+  const Coupling coupling = task.coupling(source_length);
+  std::vector<std::int32_t> numbers;
+  if (coupling.source.empty()) return numbers;
+  if (kind == Kind::decoder && task.opens_with_begin()) numbers.push_back(0);
+  if (kind != Kind::seq2seq) numbers.insert(numbers.end(), coupling.source.begin(), coupling.source.end());
+  if (kind != Kind::encoder) {
+    numbers.push_back(0);  // the separator, or a seq2seq's begin token
+    numbers.insert(numbers.end(), coupling.answer.begin(), coupling.answer.end());
+  }
+  numbers.resize(static_cast<std::size_t>(total));
+  return numbers;
 }
 
 StreamLengths stream_lengths(const Task& task, Kind kind, Index length) {

@@ -63,4 +63,12 @@ Example SequenceMap::draw(Split split, Index length, Dice& dice) const {
   return example;
 }
 
+Coupling SequenceMap::coupling(Index source_length) const {
+  Coupling numbers;
+  numbers.source.resize(static_cast<std::size_t>(source_length));
+  std::iota(numbers.source.begin(), numbers.source.end(), 1);
+  numbers.answer = function_(numbers.source);
+  return numbers;
+}
+
 }  // namespace sextant

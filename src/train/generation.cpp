@@ -67,8 +67,8 @@ Generated tagged(const Transformer& model, ParameterStore& parameters, const Pre
 using Chosen = std::function<bool(std::span<const Real> logits)>;
 
 /// The whole sequence fits: each token is one step. All numbers are drawn before the first token, as for the finished sequence.
-void write_with_cache(const Transformer& model, ParameterStore& parameters, const Presented& row, Index context, Index most, const Chosen& chosen,
-                      Generated& result) {
+void write_with_cache(const Transformer& model, ParameterStore& parameters, const Presented& row, const std::vector<std::int32_t>& coupled, Index context,
+                      Index most, const Chosen& chosen, Generated& result) {
   result.cached = true;
   CachedDecoder decoder(model, parameters, {.rows = 1, .most = context, .source_length = static_cast<Index>(row.source.size())});
   const auto numbers_of = [](const Numbering& numbering, Index count, std::string_view stream, const std::vector<std::int32_t>& coupled) {
@@ -79,7 +79,7 @@ void write_with_cache(const Transformer& model, ParameterStore& parameters, cons
   if (model.model().kind == Kind::seq2seq)
     decoder.read_source(
         {row.source, numbers_of(model.position().encoder.eval_numbering, static_cast<Index>(row.source.size()), "source", row.source_numbers), {}});
-  const std::vector<double> numbers = numbers_of(model.position().decoder.eval_numbering, context, "main", row.numbers);
+  const std::vector<double> numbers = numbers_of(model.position().decoder.eval_numbering, context, "main", coupled);
   const auto vocab = static_cast<std::size_t>(model.model().vocab);
   std::span<const Real> logits = decoder.append({row.tokens, {numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(row.tokens.size())}, {}});
   while (chosen(logits.last(vocab)) && static_cast<Index>(result.tokens.size()) < most)
@@ -114,6 +114,9 @@ Generated generate(const Transformer& model, const Task& task, ParameterStore& p
   const Kind kind = model.model().kind;
   Presented row = opening(task, kind, prompt, trained);
   Generated result;
+  const auto prompt_length = static_cast<Index>(prompt.size());
+  row.numbers = coupled_numbers(task, kind, prompt_length, static_cast<Index>(row.tokens.size()));
+  if (kind == Kind::seq2seq) row.source_numbers = task.coupling(prompt_length).source;
 
   const Index source_length = static_cast<Index>(row.source.size());
   const Index whole = static_cast<Index>(row.tokens.size()) + (row.written ? settings.most - 1 : 0);
@@ -129,7 +132,7 @@ Generated generate(const Transformer& model, const Task& task, ParameterStore& p
     return true;
   };
   if (context == whole)
-    write_with_cache(model, parameters, row, context, settings.most, chosen, result);
+    write_with_cache(model, parameters, row, coupled_numbers(task, kind, prompt_length, context), context, settings.most, chosen, result);
   else
     write_through_window(model, parameters, row, context, settings.most, chosen, result);
   return result;

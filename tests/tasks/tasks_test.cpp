@@ -553,3 +553,33 @@ TEST_CASE("a validation part of a few windows is remarked, a larger one is not")
   CHECK(is_remarked(counting_text(100)));         // 50 characters: 6 windows
   CHECK_FALSE(is_remarked(counting_text(1000)));  // 500 characters: 62 windows
 }
+
+TEST_CASE("coupled numbers tie each answered symbol to the place it comes from, in every kind of transformer") {
+  for (const char* name : {"copy", "reverse"}) {
+    const TaskEntry& entry = find_task(name);
+    const auto task = entry.make(Settings(entry.knobs));
+    Dice dice(1, "coupled");
+    const Example example = task->draw(Split::train, 5, dice);
+    for (const Kind kind : {Kind::encoder, Kind::decoder, Kind::seq2seq}) {
+      const Presented p = present(*task, kind, example);
+      REQUIRE(p.numbers.size() == p.tokens.size());
+      std::map<Token, std::int32_t> number_of;  // symbols are all different
+      const auto meet = [&](const std::vector<Token>& tokens, const std::vector<std::int32_t>& numbers) {
+        for (std::size_t t = 0; t < tokens.size(); ++t) {
+          if (tokens[t] < token::first_free) {
+            CHECK(numbers[t] == 0);
+            continue;
+          }
+          const auto [known, fresh] = number_of.try_emplace(tokens[t], numbers[t]);
+          CHECK(known->second == numbers[t]);
+        }
+      };
+      if (kind == Kind::seq2seq) {
+        REQUIRE(p.source_numbers.size() == p.source.size());
+        meet(p.source, p.source_numbers);
+      }
+      meet(p.tokens, p.numbers);
+      CHECK(number_of.size() == 5);
+    }
+  }
+}

@@ -26,6 +26,9 @@ struct Presented {
 
 Presented present(const Task& task, Kind kind, const Example& example);
 
+/// The coupled numbers of the first `total` tokens of the stream that logits are computed for; empty where the task couples nothing.
+std::vector<std::int32_t> coupled_numbers(const Task& task, Kind kind, Index source_length, Index total);
+
 /// The lengths of the streams for examples of this length.
 struct StreamLengths {
   Index tokens = 0, source = 0;

@@ -20,7 +20,8 @@ bool splits_strings(Index length, Index alphabet, bool distinct);
 /// A string of `length` symbols of the wanted split; all different if `distinct`. Draws until the split fits.
 std::vector<Token> draw_string(Split split, Index length, Index alphabet, bool distinct, Dice& dice);
 
-/// A task that maps a string of different symbols to a string of the same length.
+/// A task that maps a string of different symbols to a string of the same length, made of the same symbols. For position coupling
+/// each symbol of the answer has the number of the place that it comes from.
 class SequenceMap final : public Task {
  public:
   using Function = std::function<std::vector<Token>(std::vector<Token>)>;
@@ -28,6 +29,7 @@ class SequenceMap final : public Task {
 
   const Vocabulary& vocabulary() const override { return vocabulary_; }
   Example draw(Split split, Index length, Dice& dice) const override;
+  Coupling coupling(Index source_length) const override;
 
  private:
   Vocabulary vocabulary_;

@@ -34,6 +34,12 @@ struct Pair {
   std::optional<Example> scrambled;  ///< `first` reordered without a change of meaning
 };
 
+/// Position coupling: tokens that belong together share a number, from 1 on; 0 is what stands around them, the begin token and the
+/// separator. Empty where a task couples nothing.
+struct Coupling {
+  std::vector<std::int32_t> source, answer;
+};
+
 /// Which examples: training never sees a test example.
 enum class Split { train, test };
 
@@ -50,6 +56,9 @@ class Task {
   /// How many distinct test examples of this length there are when they are few enough to go through; 0: draw them.
   virtual Index test_count(Index /*length*/) const { return 0; }
   virtual Example test(Index /*length*/, Index /*number*/) const { return {}; }
+
+  /// The numbers of a source of so many tokens, and of its answer.
+  virtual Coupling coupling(Index /*source_length*/) const { return {}; }
 
   /// Pairs of test examples that differ in order alone; 0 where the task has none.
   virtual Index pair_count() const { return 0; }

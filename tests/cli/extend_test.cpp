@@ -1,0 +1,154 @@
+// Derived runs, explained schemes and compared runs, as a user has them.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+
+using namespace sextant;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A small trained run on copy, evaluated inside and outside its lengths.
+fs::path trained(const fs::path& folder, const std::string& scheme, std::vector<std::string> more = {}) {
+  const fs::path run = folder / "parent";
+  std::vector<std::string> arguments = {"train", "--quiet", "--out", run.string()};
+  if (!scheme.empty()) more.push_back("position.scheme=" + scheme);
+  more.insert(more.end(), {"task.name=copy", "task.train_length=[1,6]", "task.eval_lengths=[6,9]", "train.steps=20", "train.warmup=5",
+                           "model.dim=16", "model.heads=2", "model.ffn_dim=32", "train.eval_examples=16"});
+  for (const std::string& setting : more) arguments.insert(arguments.end(), {"--set", setting});
+  const Exit exit = run_program(arguments);
+  REQUIRE_MESSAGE(exit.code == 0, exit.errors);
+  return run;
+}
+
+nlohmann::json record(const fs::path& run) { return nlohmann::json::parse(file_bytes(run / "result.json")); }
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("extend measures a run under an extension, with its trained length again, and records its parent") {
+  const fs::path folder = test_folder("extend"), parent = trained(folder, "rope"), derived = folder / "derived";
+  const Exit exit = run_program({"extend", parent.string(), "--out", derived.string(), "--json", "--set", "position.extension.method=yarn", "--set",
+                                 "position.extension.factor=2", "--set", "position.extension.beta_fast=1.5", "--set", "task.eval_lengths=[9,12]"});
+  REQUIRE_MESSAGE(exit.code == 0, exit.errors);
+  const auto rows = nlohmann::json::parse(exit.output).at("comparison");
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].at("length") == 6);  // the parent's longest trained length, though nobody asked for it
+  CHECK(rows[0].at("region") == "in");
+  CHECK(rows[2].at("length") == 12);
+  const auto r = record(derived);
+  CHECK(holds(r.at("settings"), "parent = \"" + std::string(record(parent).at("identity")) + " at step 20\""));
+  const auto extension = r.at("position").at("decoder").at("extension");
+  CHECK(extension.at("method") == "yarn");
+  CHECK(extension.at("original_length") == 14);  // <begin> 6 <sep> 6 symbols
+  CHECK(record(parent).at("position_digest") != r.at("position_digest"));
+
+  const Exit answer = run_program({"generate", derived.string(), "--prompt", "s1 s2"});
+  CHECK(answer.code == 0);
+  const Exit diff = run_program({"diff", parent.string(), derived.string(), "--json"});
+  std::vector<std::string> keys;
+  const auto differing = nlohmann::json::parse(diff.output).at("differences");
+  for (const auto& d : differing) keys.push_back(d.at("key"));
+  for (const std::string& key : keys) CHECK(holds(key, "position.extension."));
+  CHECK(std::find(keys.begin(), keys.end(), "position.extension.method") != keys.end());
+}
+
+TEST_CASE("a factor of 1 leaves a derived run's results as its parent's, to the digit") {
+  const fs::path folder = test_folder("extend_nothing"), parent = trained(folder, "rope"), derived = folder / "derived";
+  REQUIRE(run_program({"extend", parent.string(), "--quiet", "--out", derived.string(), "--set", "position.extension.method=linear"}).code == 0);
+  CHECK(record(parent).at("lengths") == record(derived).at("lengths"));
+}
+
+TEST_CASE("a derived run can be trained on, is continued by the same command, and can drop its rotation or scheme") {
+  const fs::path folder = test_folder("extend_train"), parent = trained(folder, "rope"), dropped = folder / "dropped";
+  const std::vector<std::string> command = {"extend", parent.string(), "--quiet", "--finetune-steps", "7", "--out", dropped.string(), "--set",
+                                            "position.extension.method=drop"};
+  REQUIRE(run_program(command).code == 0);
+  CHECK(record(dropped).at("steps") == 7);
+  CHECK(fs::exists(dropped / "checkpoints" / "step-00000007.h5"));
+  CHECK(run_program(command).code == 0);
+  const fs::path none = folder / "none";
+  REQUIRE(run_program({"extend", parent.string(), "--quiet", "--out", none.string(), "--set", "position.scheme=none"}).code == 0);
+  // Without rotation and without training in between, both are the same function.
+  const fs::path bare = folder / "bare";
+  REQUIRE(run_program({"extend", parent.string(), "--quiet", "--out", bare.string(), "--set", "position.extension.method=drop"}).code == 0);
+  CHECK(record(none).at("lengths") == record(bare).at("lengths"));
+}
+
+TEST_CASE("a learned table keeps its rows in a derived run, and reads between them under linear interpolation") {
+  const fs::path folder = test_folder("extend_learned"), parent = trained(folder, "learned", {"position.max_positions=20"}), derived = folder / "derived";
+  const Exit exit = run_program({"extend", parent.string(), "--quiet", "--out", derived.string(), "--set", "position.extension.method=linear", "--set",
+                                 "position.extension.factor=2", "--set", "task.eval_lengths=[6,15]"});
+  CHECK_MESSAGE(exit.code == 0, exit.errors);  // 32 tokens on 20 rows
+  CHECK(record(derived).at("parameters") == record(parent).at("parameters"));
+}
+
+TEST_CASE("what makes no sense as a derived run is refused with what would") {
+  const fs::path folder = test_folder("extend_refused"), parent = trained(folder, "alibi");
+  const auto refusal = [&](std::vector<std::string> settings) {
+    std::vector<std::string> arguments = {"extend", parent.string(), "--out", (folder / "x").string()};
+    for (const std::string& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
+    const Exit exit = run_program(arguments);
+    CHECK(exit.code == 2);
+    CHECK(!fs::exists(folder / "x"));
+    return exit.errors;
+  };
+  CHECK(holds(refusal({"model.dim=32"}), "a derived run can change [position]"));
+  CHECK(holds(refusal({"position.extension.method=ntk", "position.extension.factor=2"}), "the extension \"ntk\" does nothing to the scheme \"alibi\"; it knows linear"));
+  CHECK(holds(refusal({"position.extension.method=linear", "position.extension.beta_fast=2"}), "beta_fast has no effect under the method \"linear\""));
+  const Exit by_hand = run_program({"train", "--set", "task.name=copy", "--set", "train.parent=x", "--out", (folder / "y").string()});
+  CHECK(by_hand.code == 2);
+  CHECK(holds(by_hand.errors, "start it by sextant extend"));
+}
+
+TEST_CASE("explain has a page for every scheme, with its numbers as JSON") {
+  const Exit listed = run_program({"list", "schemes", "--json"});
+  for (const auto& scheme : nlohmann::json::parse(listed.output).at("schemes")) {
+    const std::string name = scheme.at("name");
+    CAPTURE(name);
+    const Exit page = run_program({"explain", name});
+    CHECK_MESSAGE(page.code == 0, page.errors);
+    for (const char* part : {"paper", "formula", "acts on", "by distance towards the past"}) CHECK(holds(page.output, part));
+    const auto numbers = nlohmann::json::parse(run_program({"explain", name, "--json"}).output);
+    CHECK(numbers.at("curve").at("values")[0].size() == numbers.at("curve").at("distances").size());
+  }
+  const auto alibi = nlohmann::json::parse(run_program({"explain", "alibi", "--json", "--set", "model.heads=8"}).output);
+  const auto slopes = alibi.at("decoder").at("schemes")[0].at("facts").at("slopes");
+  for (int h = 0; h < 8; ++h) CHECK(slopes[h] == std::exp2(-(h + 1)));
+}
+
+TEST_CASE("a scheme for each layer with a window for each, and numbers drawn at random, train, resume their record and answer") {
+  const fs::path folder = test_folder("hybrid");
+  const fs::path run = trained(folder, "", {"position.layers=[\"rope\",\"none\"]", "position.window.size=[4,0]", "position.numbering.policy=randomized",
+                                               "position.numbering.range=64"});
+  const auto decoder = record(run).at("position").at("decoder");
+  CHECK(decoder.at("layers") == nlohmann::json::parse(R"(["rope","none"])"));
+  CHECK(decoder.at("window").at("size") == nlohmann::json::parse("[4,0]"));
+  CHECK(record(run).at("scheme") == "rope/none(numbering.policy=randomized, numbering.range=64, window.size=[4, 0])");
+  CHECK(run_program({"generate", run.string(), "--prompt", "s1 s2 s3"}).code == 0);
+  CHECK(run_program({"eval", run.string(), "--lengths", "3,9"}).code == 0);
+}
+
+TEST_CASE("coupled numbers train, are evaluated and answer; a task without them is refused") {
+  const fs::path folder = test_folder("coupled");
+  for (const char* kind : {"decoder", "seq2seq", "encoder"}) {
+    CAPTURE(kind);
+    const fs::path sub = folder / kind;
+    fs::create_directories(sub);
+    const fs::path run = trained(sub, "learned", {std::string("model.kind=") + kind, "position.numbering.policy=coupled", "position.numbering.max_shift=9",
+                                                  "position.max_positions=32"});
+    const Exit answer = run_program({"generate", run.string(), "--prompt", "s1 s2 s3", "--tokens", "4"});
+    CHECK_MESSAGE(answer.code == 0, answer.errors);
+    CHECK(run_program({"eval", run.string(), "--lengths", "9"}).code == 0);
+  }
+  const Exit refused = run_program({"train", "--quiet", "--set", "task.name=previous_token", "--set", "position.scheme=rope", "--set",
+                                    "position.numbering.policy=coupled", "--set", "train.steps=2", "--set", "train.warmup=1", "--out", (folder / "x").string()});
+  CHECK(refused.code == 2);
+  CHECK(holds(refused.errors, "needs numbers from the task"));
+}
