@@ -73,7 +73,7 @@ int explain(const ExplainArguments& arguments) {
     return well;
   }
   std::cout << entry.name << ": " << entry.summary << "\n\n";
-  const auto line = [](std::string_view what, const std::string& text) { std::cout << fmt::format("{:<22} {}\n", what, text); };
+  const auto line = [](std::string_view what, const std::string& text) { std::cout << fmt::format("{:<24} {}\n", what, text); };
   line("paper", entry.paper);
   line("formula", entry.formula);
   line("acts on", entry.acts);

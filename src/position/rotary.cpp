@@ -66,11 +66,12 @@ void extend(const Site& site, double base, RotaryPlanes& planes) {
     if (n > length) w = powers(ntk_base(base, s * n / length - (s - 1), planes.width), planes.width);
   } else if (e.method == "ntk_by_parts" || e.method == "yarn") {
     const std::vector<double> slowed = ramp(e, base, original_length(site), w, planes.width);
-    for (std::size_t c = 0; c < w.size(); ++c) w[c] = w[c] / s * slowed[c] + w[c] * (1 - slowed[c]);
+    for (std::size_t c = 0; c < w.size() && s != 1; ++c) w[c] = w[c] / s * slowed[c] + w[c] * (1 - slowed[c]);  // a factor of 1 changes no bit
     if (e.method == "yarn") planes.factor = e.attention_factor > 0 ? e.attention_factor : s > 1 ? 0.1 * std::log(s) + 1 : 1.0;
   } else if (e.method == "llama3") {
     const double length = original_length(site);
     for (double& x : w) {
+      if (s == 1) break;
       const double kept = clamp01((length * x / turn - e.low_freq_factor) / (e.high_freq_factor - e.low_freq_factor));
       x = x / s * (1 - kept) + x * kept;
     }

@@ -71,6 +71,14 @@ Numbers ExampleDraw::numbers(Tape& tape, const Shape& shape) {
   return x;
 }
 
+namespace {
+
+/// Some gradients are exactly zero in theory, such as that of a key's bias, which softmax cancels. What central differences show of
+/// them is their own rounding, around 1e-12; a tensor with nothing above this by either way is zero by both.
+constexpr double nothing = 1e-9;
+
+}  // namespace
+
 GradientReport check_gradients(Tape& tape, Tensor y, std::uint64_t seed, Index most) {
   const auto outputs = static_cast<std::size_t>(tape.shape(y).count());
   Dice dice(seed, "gradient check");
@@ -109,6 +117,10 @@ GradientReport check_gradients(Tape& tape, Tensor y, std::uint64_t seed, Index m
       x[i] = old;
       numeric.emplace_back(i, slope);
       largest = std::max({largest, std::abs(slope), std::abs(static_cast<double>(analytic[i]))});
+    }
+    if (largest < nothing) {
+      report.compared += static_cast<Index>(numeric.size());
+      continue;
     }
     for (const auto& [i, slope] : numeric) {
       const auto a = static_cast<double>(analytic[i]);

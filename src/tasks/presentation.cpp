@@ -78,6 +78,21 @@ Presented present(const Task& task, Kind kind, const Example& example) {
   return p;
 }
 
+PackedRow pack(const std::vector<Presented>& examples) {
+  PackedRow packed;
+  Presented& row = packed.row;
+  for (const Presented& example : examples) {
+    const auto start = static_cast<Index>(row.tokens.size());
+    packed.starts.push_back(start);
+    append(row.tokens, example.tokens);
+    append(row.targets, example.targets);
+    row.targets.resize(row.tokens.size(), nothing_asked);
+    append(row.numbers, example.numbers);
+    for (const Index place : example.asked) row.asked.push_back(start + place);
+  }
+  return packed;
+}
+
 std::vector<std::int32_t> coupled_numbers(const Task& task, Kind kind, Index source_length, Index total) {
   const Coupling coupling = task.coupling(source_length);
   std::vector<std::int32_t> numbers;

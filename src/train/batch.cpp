@@ -10,7 +10,24 @@ namespace {
 struct StreamRow {
   const std::vector<Token>* tokens;
   const std::vector<std::int32_t>* coupled;
+  const std::vector<Index>* starts = nullptr;  ///< of the examples in it; null: it is one
 };
+
+/// Numbers each example of a row by itself, and says which example each token belongs to; padding belongs to its neighbour.
+void number_row(const Numbering& numbering, const StreamRow& row, std::size_t shift, std::span<const std::uint8_t> mask, std::span<double> positions,
+                std::span<std::int32_t> documents, NumberDraw draw) {
+  const std::size_t examples = row.starts->size(), end = shift + row.tokens->size();
+  draw.row *= examples;
+  for (std::size_t k = 0; k < examples; ++k, ++draw.row) {
+    // The first example takes the padding in front with it, the last what is behind.
+    const std::size_t from = k == 0 ? 0 : shift + static_cast<std::size_t>((*row.starts)[k]);
+    const std::size_t to = k + 1 == examples ? mask.size() : shift + static_cast<std::size_t>((*row.starts)[k + 1]);
+    const std::size_t first = std::max(from, shift), last = std::min(to, end);
+    const auto coupled = row.coupled->empty() ? std::span<const std::int32_t>() : std::span(*row.coupled).subspan(first - shift, last - first);
+    numbering.number(mask.subspan(from, to - from), positions.subspan(from, to - from), draw, coupled);
+    std::fill(documents.begin() + static_cast<std::ptrdiff_t>(from), documents.begin() + static_cast<std::ptrdiff_t>(to), static_cast<std::int32_t>(k));
+  }
+}
 
 /// Writes one stream of a batch: tokens and, where there is one, the mask; positions by row or once for all.
 void feed_stream(Machine& machine, const StreamInputs& in, const Numbering& numbering, const std::vector<StreamRow>& rows, bool pad_left, NumberDraw draw) {
@@ -34,6 +51,11 @@ void feed_stream(Machine& machine, const StreamInputs& in, const Numbering& numb
     if (in.mask) std::copy(mask.begin(), mask.end(), program.input(in.mask).begin() + static_cast<std::ptrdiff_t>(row * length));
     if (!by_row) continue;
     draw.row = row;
+    if (row < rows.size() && rows[row].starts != nullptr) {
+      number_row(numbering, rows[row], shift, mask, std::span(positions).subspan(row * length, length), program.input(in.documents).subspan(row * length, length),
+                 draw);
+      continue;
+    }
     numbering.number(mask, std::span(positions).subspan(row * length, length), draw,
                      row < rows.size() ? std::span<const std::int32_t>(*rows[row].coupled) : std::span<const std::int32_t>());
   }
@@ -58,12 +80,15 @@ bool numbers_by_row(const Transformer& model, bool training) {
   return (kind != Kind::decoder && by_row(model.position().encoder)) || (kind != Kind::encoder && by_row(model.position().decoder));
 }
 
-Index feed(Machine& machine, const Transformer& model, const std::vector<Presented>& rows, bool pad_left, const FeedNumbers& numbers) {
+namespace {
+
+Index feed_rows(Machine& machine, const Transformer& model, const std::vector<Presented>& rows, const std::vector<PackedRow>* packed, bool pad_left,
+                const FeedNumbers& numbers) {
   const Kind kind = model.model().kind;
   std::vector<StreamRow> main, source;
-  for (const Presented& row : rows) {
-    main.push_back({&row.tokens, &row.numbers});
-    source.push_back({&row.source, &row.source_numbers});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    main.push_back({&rows[i].tokens, &rows[i].numbers, packed == nullptr ? nullptr : &(*packed)[i].starts});
+    source.push_back({&rows[i].source, &rows[i].source_numbers});
   }
   const auto policy = [&](const StackPosition& position) -> const Numbering& { return numbers.training ? position.numbering : position.eval_numbering; };
   const auto draw = [&](std::string_view stream) { return NumberDraw{.seed = numbers.seed, .stream = stream, .step = numbers.step}; };
@@ -82,6 +107,23 @@ Index feed(Machine& machine, const Transformer& model, const std::vector<Present
       ++counted;
     }
   return counted;
+}
+
+}  // namespace
+
+Index feed(Machine& machine, const Transformer& model, const std::vector<Presented>& rows, bool pad_left, const FeedNumbers& numbers) {
+  return feed_rows(machine, model, rows, nullptr, pad_left, numbers);
+}
+
+Index feed_packed(Machine& machine, const Transformer& model, const std::vector<Presented>& examples, Index per_row, bool pad_left, const FeedNumbers& numbers) {
+  std::vector<PackedRow> packed;
+  std::vector<Presented> rows;
+  const auto total = static_cast<std::ptrdiff_t>(examples.size()), step = static_cast<std::ptrdiff_t>(per_row);
+  for (std::ptrdiff_t at = 0; at < total; at += step) {
+    packed.push_back(pack({examples.begin() + at, examples.begin() + std::min(at + step, total)}));
+    rows.push_back(packed.back().row);
+  }
+  return feed_rows(machine, model, rows, &packed, pad_left, numbers);
 }
 
 Index place_in_stream(const Machine& machine, const Presented& row, Index t, bool pad_left) {

@@ -71,9 +71,9 @@ void write_with_cache(const Transformer& model, ParameterStore& parameters, cons
                       Index most, const Chosen& chosen, Generated& result) {
   result.cached = true;
   CachedDecoder decoder(model, parameters, {.rows = 1, .most = context, .source_length = static_cast<Index>(row.source.size())});
-  const auto numbers_of = [](const Numbering& numbering, Index count, std::string_view stream, const std::vector<std::int32_t>& coupled) {
+  const auto numbers_of = [](const Numbering& numbering, Index count, std::string_view stream, const std::vector<std::int32_t>& of_task) {
     std::vector<double> numbers(static_cast<std::size_t>(count));
-    numbering.number({}, numbers, {.stream = stream}, coupled);
+    numbering.number({}, numbers, {.stream = stream}, of_task);
     return numbers;
   };
   if (model.model().kind == Kind::seq2seq)

@@ -11,6 +11,7 @@ std::vector<Knob> train_knobs() {
       Knob::integer("seed", 1, 0, std::int64_t{1} << 52, "of every random draw: first values, data, dropout"),
       Knob::integer("steps", 600, 0, many, "updates of the parameters; 0 in a derived run that is measured as it stands"),
       Knob::integer("batch", 64, 1, 65536, "sequences in a micro-batch"),
+      Knob::integer("pack", 1, 1, 65536, "examples side by side in each sequence; they do not see each other, and each is numbered from its own start"),
       Knob::integer("accumulate", 1, 1, 65536, "micro-batches to an update; the loss is the mean over all their tokens"),
       Knob::positive("learning_rate", 2e-3, 0, 100, "AdamW's rate after the warm-up"),
       Knob::integer("warmup", 60, 0, many, "steps in which the rate grows linearly from 0"),
@@ -36,6 +37,7 @@ TrainSettings TrainSettings::from(const Settings& s) {
   t.seed = static_cast<std::uint64_t>(s.integer("seed"));
   t.steps = s.integer("steps");
   t.batch = s.integer("batch");
+  t.pack = s.integer("pack");
   t.accumulate = s.integer("accumulate");
   t.learning_rate = s.number("learning_rate");
   t.warmup = s.integer("warmup");

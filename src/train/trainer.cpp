@@ -40,7 +40,7 @@ Index Trainer::length_of(std::int64_t micro_batch, std::int64_t row) const {
 
 std::vector<Presented> Trainer::draw_batch(std::int64_t micro_batch) const {
   std::vector<Presented> rows;
-  for (std::int64_t row = 0; row < settings_.batch; ++row) {
+  for (std::int64_t row = 0; row < settings_.batch * settings_.pack; ++row) {
     Dice dice(settings_.seed, "train/row" + std::to_string(row), static_cast<std::uint64_t>(micro_batch));
     rows.push_back(present(task_, model_.model().kind, task_.draw(Split::train, length_of(micro_batch, row), dice)));
   }
@@ -51,11 +51,13 @@ Machine& Trainer::machine(Index length) {
   if (const auto found = machines_.find(length); found != machines_.end()) return found->second;
   const StreamLengths streams = stream_lengths(task_, model_.model().kind, length);
   const bool padded = !lengths_.one_per_batch && lengths_.shortest < lengths_.longest;
+  const bool packed = settings_.pack > 1;
   const Extents extents{.rows = settings_.batch,
-                        .length = streams.tokens,
+                        .length = streams.tokens * settings_.pack,
                         .source_length = streams.source,
                         .masked = padded,
-                        .numbered_by_row = (padded && settings_.pad_left) || numbers_by_row(model_, true)};
+                        .numbered_by_row = (padded && settings_.pad_left) || packed || numbers_by_row(model_, true),
+                        .packed = packed};
   return machines_.emplace(length, make_machine(model_, parameters_, extents, true, arena_)).first->second;
 }
 
@@ -71,8 +73,12 @@ StepReport Trainer::update() {
   for (std::int64_t i = 0; i < settings_.accumulate; ++i) {
     const std::int64_t micro_batch = first + i;
     Machine& m = machine(lengths_.one_per_batch ? length_of(micro_batch, 0) : lengths_.longest);
-    feed(m, model_, batches[static_cast<std::size_t>(i)], settings_.pad_left,
-         {.training = true, .seed = settings_.seed, .step = static_cast<std::uint64_t>(micro_batch)});
+    const FeedNumbers numbers{.training = true, .seed = settings_.seed, .step = static_cast<std::uint64_t>(micro_batch)};
+    const std::vector<Presented>& examples = batches[static_cast<std::size_t>(i)];
+    if (settings_.pack > 1)
+      feed_packed(m, model_, examples, settings_.pack, settings_.pad_left, numbers);
+    else
+      feed(m, model_, examples, settings_.pad_left, numbers);
     m.program->input(m.recorded.divisor)[0] = static_cast<Real>(report.tokens);  // of all micro-batches: their losses add up to one mean
     m.program->forward(static_cast<std::uint64_t>(micro_batch));
     const auto loss = static_cast<double>(m.program->read(m.recorded.result.loss)[0]);

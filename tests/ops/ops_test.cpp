@@ -103,3 +103,46 @@ TEST_CASE("dropout drops the stated share, keeps the mean, and drops the same in
   const auto slopes = tape.gradient(x);
   CHECK(std::equal(values.begin(), values.end(), slopes.begin()));
 }
+
+namespace {
+
+/// The pairs as a text: one line a query, 1 where it sees a key.
+std::string seen(const std::vector<std::uint8_t>& mask, const std::vector<std::int32_t>& documents, bool causal, Index length, const Window& window) {
+  ParameterStore store(1);
+  Tape tape(store);
+  Visible visible{.causal = causal};
+  if (!mask.empty()) {
+    visible.keys = tape.input<Element::flag>("mask", {1, length});
+    std::copy(mask.begin(), mask.end(), tape.data(visible.keys).begin());
+  }
+  Indices of_document;
+  if (!documents.empty()) {
+    of_document = tape.input<Element::index>("documents", {1, length});
+    std::copy(documents.begin(), documents.end(), tape.data(of_document).begin());
+  }
+  const Visible pairs = visible_pairs(tape, visible, of_document, length, length, window);
+  tape.replay();
+  std::string text;
+  for (Index i = 0; i < length; ++i) {
+    for (Index j = 0; j < length; ++j) text += tape.data(pairs.pairs)[static_cast<std::size_t>(i * length + j)] != 0 ? '1' : '.';
+    text += ' ';
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a window is counted in real tokens, sinks stay visible, and documents see only themselves") {
+  CHECK(seen({}, {}, true, 5, {.size = 2}) == "1.... 11... .11.. ..11. ...11 ");
+  CHECK(seen({}, {}, true, 5, {.size = 2, .sinks = 1}) == "1.... 11... 111.. 1.11. 1..11 ");
+  CHECK(seen({}, {}, false, 4, {.size = 2}) == "11.. 111. .111 ..11 ");
+  CHECK(seen({0, 1, 1, 1, 1}, {}, true, 5, {.size = 2, .sinks = 1}) == "..... .1... .11.. .111. .1.11 ");
+  CHECK(seen({1, 1, 0, 1, 1}, {}, true, 5, {.size = 2}) == "1.... 11... .1... .1.1. ...11 ");  // padding in between is no token
+  CHECK(seen({}, {0, 0, 1, 1, 1}, true, 5, {}) == "1.... 11... ..1.. ..11. ..111 ");
+  CHECK(seen({}, {0, 0, 1, 1, 1}, false, 5, {}) == "11... 11... ..111 ..111 ..111 ");
+  for (Index i = 0; i < 12; ++i) {  // S + W keys at most
+    const std::string all = seen({}, {}, true, 12, {.size = 4, .sinks = 2});
+    const std::string row = all.substr(static_cast<std::size_t>(i * 13), 12);
+    CHECK(std::count(row.begin(), row.end(), '1') == std::min<Index>(i + 1, 6));
+  }
+}

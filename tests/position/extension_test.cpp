@@ -60,7 +60,7 @@ TEST_CASE("a factor of 1 changes nothing, under every method of frequencies") {
   for (const char* method : {"linear", "ntk", "dynamic_ntk", "ntk_by_parts", "yarn", "llama3"}) {
     CAPTURE(method);
     const RotaryPlanes p = planes(16, extension(method, {{"factor", 1.0}, {"original_length", 64.0}}), 64);
-    check_close(p.frequencies, none, 1e-12);
+    CHECK(p.frequencies == none);  // to the bit
     CHECK(p.factor == 1);
   }
   const std::vector<double> ones(8, 1.0);
@@ -84,6 +84,39 @@ TEST_CASE("dynamic ntk follows the length of the sequence, and is plain within t
   CHECK(base_of(planes(16, dynamic(2), 40)) == doctest::Approx(35097.924383).epsilon(1e-9));
   CHECK(base_of(planes(16, dynamic(2), 20)) == doctest::Approx(10000).epsilon(1e-12));
   CHECK(base_of(planes(16, dynamic(2), 7)) == doctest::Approx(10000).epsilon(1e-12));
+}
+
+TEST_CASE("dynamic ntk's base is no constant beyond the trained length, and comes back when the sequence is short again") {
+  const auto dynamic = extension("dynamic_ntk", {{"factor", 2.0}, {"original_length", 16.0}});
+  const std::vector<double> plain = planes(8, {}).frequencies;
+  for (int round = 0; round < 2; ++round) {
+    CHECK(planes(8, dynamic, 16).frequencies == plain);
+    CHECK(base_of(planes(8, dynamic, 24)) == doctest::Approx(25198.4210).epsilon(1e-8));
+    CHECK(base_of(planes(8, dynamic, 32)) == doctest::Approx(43267.4871).epsilon(1e-8));
+  }
+}
+
+TEST_CASE("Llama 3's scaling is really in the frequencies that are used") {
+  const auto scaled = planes(8, extension("llama3", {{"factor", 8.0}, {"original_length", 1000.0}})).frequencies;
+  check_close(scaled, {1, 0.1, 0.002975352507, 0.000125}, 1e-12);
+}
+
+TEST_CASE("every method changes the frequencies for a factor other than 1") {
+  const std::vector<double> plain = planes(16, {}).frequencies;
+  for (const char* method : {"linear", "ntk", "dynamic_ntk", "ntk_by_parts", "yarn", "llama3", "drop"}) {
+    CAPTURE(method);
+    const Given given = std::string(method) == "drop" ? Given{} : Given{{"factor", 2.0}, {"original_length", 16.0}};
+    CHECK(planes(16, extension(method, given), 40).frequencies != plain);
+  }
+}
+
+TEST_CASE("YaRN's factor is on cosine and sine at position 0, neither squared nor lost") {
+  ParameterStore store(1);
+  Tape tape(store);
+  const Numbers zero = tape.input<Element::number>("p", {1, 1});
+  const auto cosine_at_0 = [&](const Extension& e) { return static_cast<double>(tape.data(rotary_table(tape, zero, planes(8, e)).cosine)[0]); };
+  CHECK(cosine_at_0(extension("yarn", {{"factor", 16.0}, {"original_length", 64.0}})) == doctest::Approx(1.277258872).epsilon(1e-6));
+  CHECK(cosine_at_0(extension("yarn", {{"factor", 16.0}, {"original_length", 64.0}, {"attention_factor", 1.0}})) == 1.0);
 }
 
 TEST_CASE("YaRN's ramp over the planes' indices and over their turns gives the known slowdowns") {

@@ -576,3 +576,31 @@ TEST_CASE("greedy writing gets exactly those examples right that are right when 
     CHECK(result.exact < count);
   }
 }
+
+TEST_CASE("examples packed into one sequence give the losses and gradients that they give alone, under every scheme, with either padding") {
+  const auto task = copying();
+  for (const SchemeEntry& entry : scheme_table())
+    for (const Kind kind : {Kind::encoder, Kind::decoder}) {
+      if (entry.claims.causal_only && kind != Kind::decoder) continue;
+      for (const bool left : {false, true}) {
+        CAPTURE(entry.name);
+        CAPTURE(kind_name(kind));
+        const Transformer model = model_for(*task, kind, entry.name);
+        TrainSettings settings = quick(3);
+        settings.pad_left = left;
+        settings.batch = 6;
+        const LengthSettings ragged{.shortest = 1, .longest = 7, .one_per_batch = false, .evaluated = {}};
+        const Trace alone = train(model, *task, settings, ragged);
+        settings.batch = 2;
+        settings.pack = 3;
+        const Trace packed = train(model, *task, settings, ragged);
+        REQUIRE(packed.losses.size() == 3);
+        for (std::size_t i = 0; i < 3; ++i) CHECK(std::abs(packed.losses[i] - alone.losses[i]) <= 1e-5);
+        for (std::size_t i = 0; i < 3; ++i) CHECK(packed.norms[i] == doctest::Approx(alone.norms[i]).epsilon(1e-4));
+      }
+    }
+  const Transformer both = model_for(*task, Kind::seq2seq, "rope");
+  TrainSettings settings = quick(1);
+  settings.pack = 2;
+  CHECK_THROWS_WITH_AS(Trainer(both, *task, settings, {.shortest = 1, .longest = 7, .one_per_batch = false, .evaluated = {}}), doctest::Contains("not for a seq2seq"), Error);
+}

@@ -1,4 +1,4 @@
-// The verbs of the command line, each with its arguments as plain data. main.cpp parses (the only file that includes CLI11),
+// The verbs of the command line, each with its arguments as plain data. program.cpp parses (the only file that includes CLI11),
 // one file a verb does the work and returns the exit code.
 #pragma once
 

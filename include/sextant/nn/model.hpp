@@ -132,7 +132,6 @@ class Transformer {
   const ModelPosition& position() const { return position_; }
 
  private:
-  struct Past;
   Tensor stack(Tape& tape, std::string_view name, const StreamInputs& in, const Extents& extents, bool training, Tensor memory, Flags memory_mask,
                RecordedCache* cache) const;
   Tensor norm(Tape& tape, std::string_view name, Tensor x) const;

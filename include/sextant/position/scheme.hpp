@@ -54,8 +54,8 @@ struct Site {
   bool real_numbers = false;  ///< the numbering gives numbers that are not whole
   Index length = 0;           ///< the whole length of the sequence that is read or written; 0 where nobody said
   Index distances = 0;        ///< how many different distances the position numbers can have at most
-  Extension extension;
-  Window window;
+  Extension extension = {};
+  Window window = {};
   bool renumbers_sinks = false;  ///< attention sinks are counted as if they stood just before the window
 
   Index head_width() const { return width / heads; }

@@ -55,7 +55,7 @@ struct GradientReport {
 
 /// Compares the gradients of sum(w * y), with random w, by every differentiable input and parameter on the tape with
 /// central differences of shrinking step. The error is relative to the larger of the two values and 1e-3 of the tensor's largest.
-/// At most `most` elements of each tensor are tried. Meaningful in double only.
+/// A tensor whose derivatives are all below 1e-9 by both ways agrees: it is zero. At most `most` elements of each tensor are tried. Meaningful in double only.
 GradientReport check_gradients(Tape& tape, Tensor y, std::uint64_t seed, Index most = 64);
 
 }  // namespace sextant

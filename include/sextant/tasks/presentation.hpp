@@ -26,6 +26,13 @@ struct Presented {
 
 Presented present(const Task& task, Kind kind, const Example& example);
 
+/// The examples one behind the other in one stream; for encoders and decoders.
+struct PackedRow {
+  Presented row;
+  std::vector<Index> starts;  ///< where each example begins
+};
+PackedRow pack(const std::vector<Presented>& examples);
+
 /// The coupled numbers of the first `total` tokens of the stream that logits are computed for; empty where the task couples nothing.
 std::vector<std::int32_t> coupled_numbers(const Task& task, Kind kind, Index source_length, Index total);
 

@@ -34,6 +34,9 @@ Machine make_machine(const Transformer& model, ParameterStore& parameters, const
 /// targets that count.
 Index feed(Machine& machine, const Transformer& model, const std::vector<Presented>& rows, bool pad_left, const FeedNumbers& numbers = {});
 
+/// The same where each of the Program's rows holds several examples, which do not see each other.
+Index feed_packed(Machine& machine, const Transformer& model, const std::vector<Presented>& examples, Index per_row, bool pad_left, const FeedNumbers& numbers);
+
 /// The place in the Program's stream where a row's own place t lies.
 Index place_in_stream(const Machine& machine, const Presented& row, Index t, bool pad_left);
 

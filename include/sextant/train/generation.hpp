@@ -19,7 +19,7 @@ struct GenerationSettings {
 };
 
 struct Generated {
-  std::vector<Token> tokens;  ///< what was written, or the tag at each place of the prompt
+  std::vector<Token> tokens = {};  ///< what was written, or the tag at each place of the prompt
   bool tags = false;
   bool cut = false;     ///< the sequence outgrew the context
   bool cached = false;  ///< written with a cache of keys and values

@@ -12,7 +12,7 @@ std::vector<Knob> train_knobs();
 
 struct TrainSettings {
   std::uint64_t seed = 1;
-  std::int64_t steps = 600, batch = 64, accumulate = 1;
+  std::int64_t steps = 600, batch = 64, pack = 1, accumulate = 1;
   double learning_rate = 2e-3;
   std::int64_t warmup = 60;
   bool cosine = true;
