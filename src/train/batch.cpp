@@ -52,8 +52,8 @@ void feed_stream(Machine& machine, const StreamInputs& in, const Numbering& numb
     if (!by_row) continue;
     draw.row = row;
     if (row < rows.size() && rows[row].starts != nullptr) {
-      number_row(numbering, rows[row], shift, mask, std::span(positions).subspan(row * length, length), program.input(in.documents).subspan(row * length, length),
-                 draw);
+      number_row(numbering, rows[row], shift, mask, std::span(positions).subspan(row * length, length),
+                 program.input(in.documents).subspan(row * length, length), draw);
       continue;
     }
     numbering.number(mask, std::span(positions).subspan(row * length, length), draw,
@@ -115,7 +115,8 @@ Index feed(Machine& machine, const Transformer& model, const std::vector<Present
   return feed_rows(machine, model, rows, nullptr, pad_left, numbers);
 }
 
-Index feed_packed(Machine& machine, const Transformer& model, const std::vector<Presented>& examples, Index per_row, bool pad_left, const FeedNumbers& numbers) {
+Index feed_packed(Machine& machine, const Transformer& model, const std::vector<Presented>& examples, Index per_row, bool pad_left,
+                  const FeedNumbers& numbers) {
   std::vector<PackedRow> packed;
   std::vector<Presented> rows;
   const auto total = static_cast<std::ptrdiff_t>(examples.size()), step = static_cast<std::ptrdiff_t>(per_row);

@@ -18,8 +18,8 @@ fs::path trained(const fs::path& folder, const std::string& scheme, std::vector<
   const fs::path run = folder / "parent";
   std::vector<std::string> arguments = {"train", "--quiet", "--out", run.string()};
   if (!scheme.empty()) more.push_back("position.scheme=" + scheme);
-  more.insert(more.end(), {"task.name=copy", "task.train_length=[1,6]", "task.eval_lengths=[6,9]", "train.steps=20", "train.warmup=5",
-                           "model.dim=16", "model.heads=2", "model.ffn_dim=32", "train.eval_examples=16"});
+  more.insert(more.end(), {"task.name=copy", "task.train_length=[1,6]", "task.eval_lengths=[6,9]", "train.steps=20", "train.warmup=5", "model.dim=16",
+                           "model.heads=2", "model.ffn_dim=32", "train.eval_examples=16"});
   for (const std::string& setting : more) arguments.insert(arguments.end(), {"--set", setting});
   const Exit exit = run_program(arguments);
   REQUIRE_MESSAGE(exit.code == 0, exit.errors);
@@ -67,8 +67,8 @@ TEST_CASE("a factor of 1 leaves a derived run's results as its parent's, to the 
 
 TEST_CASE("a derived run can be trained on, is continued by the same command, and can drop its rotation or scheme") {
   const fs::path folder = test_folder("extend_train"), parent = trained(folder, "rope"), dropped = folder / "dropped";
-  const std::vector<std::string> command = {"extend", parent.string(), "--quiet", "--finetune-steps", "7", "--out", dropped.string(), "--set",
-                                            "position.extension.method=drop"};
+  const std::vector<std::string> command = {
+      "extend", parent.string(), "--quiet", "--finetune-steps", "7", "--out", dropped.string(), "--set", "position.extension.method=drop"};
   REQUIRE(run_program(command).code == 0);
   CHECK(record(dropped).at("steps") == 7);
   CHECK(fs::exists(dropped / "checkpoints" / "step-00000007.h5"));
@@ -100,7 +100,8 @@ TEST_CASE("what makes no sense as a derived run is refused with what would") {
     return exit.errors;
   };
   CHECK(holds(refusal({"model.dim=32"}), "a derived run can change [position]"));
-  CHECK(holds(refusal({"position.extension.method=ntk", "position.extension.factor=2"}), "the extension \"ntk\" does nothing to the scheme \"alibi\"; it knows linear"));
+  CHECK(holds(refusal({"position.extension.method=ntk", "position.extension.factor=2"}),
+              "the extension \"ntk\" does nothing to the scheme \"alibi\"; it knows linear"));
   CHECK(holds(refusal({"position.extension.method=linear", "position.extension.beta_fast=2"}), "beta_fast has no effect under the method \"linear\""));
   const Exit by_hand = run_program({"train", "--set", "task.name=copy", "--set", "train.parent=x", "--out", (folder / "y").string()});
   CHECK(by_hand.code == 2);
@@ -108,8 +109,8 @@ TEST_CASE("what makes no sense as a derived run is refused with what would") {
 }
 
 TEST_CASE("explain has a page for every scheme, with its numbers as JSON") {
-  const Exit listed = run_program({"list", "schemes", "--json"});
-  for (const auto& scheme : nlohmann::json::parse(listed.output).at("schemes")) {
+  const auto listed = nlohmann::json::parse(run_program({"list", "schemes", "--json"}).output);
+  for (const auto& scheme : listed.at("schemes")) {
     const std::string name = scheme.at("name");
     CAPTURE(name);
     const Exit page = run_program({"explain", name});
@@ -125,8 +126,8 @@ TEST_CASE("explain has a page for every scheme, with its numbers as JSON") {
 
 TEST_CASE("a scheme for each layer with a window for each, and numbers drawn at random, train, resume their record and answer") {
   const fs::path folder = test_folder("hybrid");
-  const fs::path run = trained(folder, "", {"position.layers=[\"rope\",\"none\"]", "position.window.size=[4,0]", "position.numbering.policy=randomized",
-                                               "position.numbering.range=64"});
+  const fs::path run = trained(
+      folder, "", {"position.layers=[\"rope\",\"none\"]", "position.window.size=[4,0]", "position.numbering.policy=randomized", "position.numbering.range=64"});
   const auto decoder = record(run).at("position").at("decoder");
   CHECK(decoder.at("layers") == nlohmann::json::parse(R"(["rope","none"])"));
   CHECK(decoder.at("window").at("size") == nlohmann::json::parse("[4,0]"));
@@ -141,14 +142,16 @@ TEST_CASE("coupled numbers train, are evaluated and answer; a task without them 
     CAPTURE(kind);
     const fs::path sub = folder / kind;
     fs::create_directories(sub);
-    const fs::path run = trained(sub, "learned", {std::string("model.kind=") + kind, "position.numbering.policy=coupled", "position.numbering.max_shift=9",
-                                                  "position.max_positions=32"});
+    const fs::path run =
+        trained(sub, "learned",
+                {std::string("model.kind=") + kind, "position.numbering.policy=coupled", "position.numbering.max_shift=9", "position.max_positions=32"});
     const Exit answer = run_program({"generate", run.string(), "--prompt", "s1 s2 s3", "--tokens", "4"});
     CHECK_MESSAGE(answer.code == 0, answer.errors);
     CHECK(run_program({"eval", run.string(), "--lengths", "9"}).code == 0);
   }
-  const Exit refused = run_program({"train", "--quiet", "--set", "task.name=previous_token", "--set", "position.scheme=rope", "--set",
-                                    "position.numbering.policy=coupled", "--set", "train.steps=2", "--set", "train.warmup=1", "--out", (folder / "x").string()});
+  const Exit refused =
+      run_program({"train", "--quiet", "--set", "task.name=previous_token", "--set", "position.scheme=rope", "--set", "position.numbering.policy=coupled",
+                   "--set", "train.steps=2", "--set", "train.warmup=1", "--out", (folder / "x").string()});
   CHECK(refused.code == 2);
   CHECK(holds(refused.errors, "needs numbers from the task"));
 }

@@ -602,5 +602,6 @@ TEST_CASE("examples packed into one sequence give the losses and gradients that 
   const Transformer both = model_for(*task, Kind::seq2seq, "rope");
   TrainSettings settings = quick(1);
   settings.pack = 2;
-  CHECK_THROWS_WITH_AS(Trainer(both, *task, settings, {.shortest = 1, .longest = 7, .one_per_batch = false, .evaluated = {}}), doctest::Contains("not for a seq2seq"), Error);
+  CHECK_THROWS_WITH_AS(Trainer(both, *task, settings, {.shortest = 1, .longest = 7, .one_per_batch = false, .evaluated = {}}),
+                       doctest::Contains("not for a seq2seq"), Error);
 }
