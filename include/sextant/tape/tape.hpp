@@ -51,7 +51,8 @@ class Tape {
     return {record(std::move(op), std::move(inputs), std::vector<Output>{{Element::real, shape, false}}).front()};
   }
 
-  const Shape& shape(AnyHandle value) const { return graph_[value.id].shape; }
+  /// By value: what is recorded next may move the tape's own.
+  Shape shape(AnyHandle value) const { return graph_[value.id].shape; }
 
   /// Names what is recorded while it lives: "decoder", then "layers.0", and so on, joined by dots.
   class Scope {
