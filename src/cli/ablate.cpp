@@ -3,12 +3,11 @@
 #include <iostream>
 #include <optional>
 
-#include <nlohmann/json.hpp>
-
 #include "sextant/cli/common.hpp"
 #include "sextant/experiment/ablation.hpp"
 #include "sextant/experiment/disk.hpp"
 #include "sextant/experiment/folder_lock.hpp"
+#include "sextant/experiment/json.hpp"
 #include "sextant/experiment/progress.hpp"
 #include "sextant/experiment/run_folder.hpp"
 #include "sextant/train/durable_file.hpp"
@@ -44,7 +43,7 @@ int plan(const AblateArguments& arguments) {
   check_folder(ablation);
   check_runs(ablation);
   Index open = 0;
-  nlohmann::ordered_json runs = nlohmann::ordered_json::array();
+  Json runs = Json::array();
   for (const PlannedRun& run : ablation.runs) {
     std::string status = run_status(run.folder);
     if (status == "absent") status = "to do";
@@ -58,13 +57,12 @@ int plan(const AblateArguments& arguments) {
   const Index jobs = jobs_of(arguments.jobs);
   const double seconds = total.seconds * static_cast<double>(open) / static_cast<double>(ablation.runs.size()) / static_cast<double>(jobs);
   if (arguments.json) {
-    std::cout << nlohmann::ordered_json{{"runs", runs},
-                                        {"open", open},
-                                        {"jobs", jobs},
-                                        {"seconds", seconds},
-                                        {"disk_bytes", total.disk_bytes},
-                                        {"free_disk_bytes", free_disk_bytes(ablation.folder)}}
-                     .dump(1)
+    std::cout << json_text(Json{{"runs", runs},
+                                {"open", open},
+                                {"jobs", jobs},
+                                {"seconds", seconds},
+                                {"disk_bytes", total.disk_bytes},
+                                {"free_disk_bytes", free_disk_bytes(ablation.folder)}})
               << '\n';
     return well;
   }

@@ -1,17 +1,14 @@
 // sextant config show | check: the resolved configuration with the origin of each value.
 #include <iostream>
 
-#include <nlohmann/json.hpp>
-
 #include "sextant/cli/common.hpp"
 #include "sextant/experiment/ablation.hpp"
 #include "sextant/experiment/checks.hpp"
+#include "sextant/experiment/json.hpp"
 
 namespace sextant::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// {"identity": ..., "settings": [{"key": "train.steps", "value": 600, "origin": "default"}, ...]}, as `config show` writes them.
 std::string settings_json(const RunSettings& run) {
@@ -22,7 +19,7 @@ std::string settings_json(const RunSettings& run) {
     const std::string stated = shared ? (run.encoder.scheme.empty() ? "decoder." : "encoder.") + entry.key : entry.key;
     list.push_back({{"key", entry.key}, {"value", std::visit([](const auto& value) { return Json(value); }, entry.value)}, {"origin", run.origins.at(stated)}});
   }
-  return Json{{"identity", identity(run)}, {"settings", list}}.dump(1) + "\n";
+  return json_text(Json{{"identity", identity(run)}, {"settings", list}}) + "\n";
 }
 
 }  // namespace
@@ -53,7 +50,7 @@ int config(const ConfigArguments& arguments) {
     runs = 1;
   }
   if (arguments.json)
-    std::cout << nlohmann::ordered_json{{"runs", runs}}.dump() << '\n';
+    std::cout << json_line(Json{{"runs", runs}}) << '\n';
   else
     std::cout << fmt::format("well: {} run{}\n", runs, runs == 1 ? "" : "s");
   return well;

@@ -3,12 +3,11 @@
 #include <iostream>
 #include <thread>
 
-#include <nlohmann/json.hpp>
-
 #include "sextant/base/random.hpp"
 #include "sextant/cli/common.hpp"
 #include "sextant/experiment/digest.hpp"
 #include "sextant/experiment/disk.hpp"
+#include "sextant/experiment/json.hpp"
 #include "sextant/experiment/machine.hpp"
 #include "sextant/experiment/resources.hpp"
 #include "sextant/kernels/gemm.hpp"
@@ -34,7 +33,7 @@ class Findings {
 
   void finish() const {
     if (json_)
-      std::cout << nlohmann::ordered_json{{"wrong", wrong_}, {"findings", list_}}.dump(1) << '\n';
+      std::cout << json_text(Json{{"wrong", wrong_}, {"findings", list_}}) << '\n';
     else
       std::cout << (wrong_ == 0 ? "all is well\n" : fmt::format("{} found wrong\n", wrong_));
   }
@@ -44,7 +43,7 @@ class Findings {
  private:
   bool json_;
   int wrong_ = 0;
-  nlohmann::ordered_json list_ = nlohmann::ordered_json::array();
+  Json list_ = Json::array();
 };
 
 /// The largest difference of random products from plain loops in double, relative to their length; OpenBLAS has shipped kernels that compute

@@ -5,10 +5,10 @@
 #include <iostream>
 
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "sextant/cli/common.hpp"
 #include "sextant/experiment/assembly.hpp"
+#include "sextant/experiment/json.hpp"
 #include "sextant/experiment/position_record.hpp"
 #include "sextant/experiment/run_folder.hpp"
 #include "sextant/experiment/table.hpp"
@@ -16,8 +16,6 @@
 namespace sextant::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string short_number(double x) { return fmt::format("{:.4g}", x); }
 
@@ -66,10 +64,10 @@ int explain(const ExplainArguments& arguments) {
   const SchemeUse& use = transformer.main_position().pattern.front();
   const DistanceCurve curve = distance_curve(transformer, stack);
   if (arguments.json) {
-    Json j = Json::parse(position_record(run, transformer));
+    Json j = read_json(position_record(run, transformer, position_parameters(transformer)));
     j["curve"] = {{"distances", curve.distances}, {"names", curve.names}, {"values", curve.values}};
     j["warnings"] = transformer.warnings();
-    std::cout << j.dump(1) << '\n';
+    std::cout << json_text(j) << '\n';
     return well;
   }
   std::cout << entry.name << ": " << entry.summary << "\n\n";
@@ -104,7 +102,7 @@ int diff(const DiffArguments& arguments) {
   if (arguments.json) {
     Json list = Json::array();
     for (const Difference& d : found) list.push_back({{"key", d.key}, {"first", d.here}, {"second", d.there}});
-    std::cout << Json{{"differences", list}}.dump(1) << '\n';
+    std::cout << json_text(Json{{"differences", list}}) << '\n';
     return well;
   }
   if (found.empty()) {

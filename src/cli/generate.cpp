@@ -1,10 +1,9 @@
 // sextant generate: what a trained run writes after a prompt, or the tags it gives to the prompt's words.
 #include <iostream>
 
-#include <nlohmann/json.hpp>
-
 #include "sextant/cli/common.hpp"
 #include "sextant/experiment/checks.hpp"
+#include "sextant/experiment/json.hpp"
 #include "sextant/experiment/train_run.hpp"
 #include "sextant/train/generation.hpp"
 
@@ -37,10 +36,17 @@ int generate(const GenerateArguments& arguments) {
   const Generated answer = answer_of(run, arguments.prompt, settings);
   const std::string text = task.decode(answer.tokens);
   if (answer.cut) say("the sequence outgrew the model's context; each token saw the last part of it, numbered anew (--context changes its length)");
+  if (answer.uncacheable)
+    say("position.extension.follow_length is not decode-exact: nothing was cached, every token was a pass over all before it");
   if (arguments.json)
-    std::cout << nlohmann::ordered_json{{"prompt", arguments.prompt},          {"tags", answer.tags},     {"answer", text},        {"tokens", answer.tokens},
-                                        {"temperature", settings.temperature}, {"top_k", settings.top_k}, {"seed", settings.seed}, {"step", run.step}}
-                     .dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
+    std::cout << json_text(Json{{"prompt", arguments.prompt},
+                                {"tags", answer.tags},
+                                {"answer", text},
+                                {"tokens", answer.tokens},
+                                {"temperature", settings.temperature},
+                                {"top_k", settings.top_k},
+                                {"seed", settings.seed},
+                                {"step", run.step}})
               << '\n';
   else
     std::cout << (task.is_text() ? arguments.prompt + text : text) << '\n';

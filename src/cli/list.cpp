@@ -3,9 +3,8 @@
 #include <filesystem>
 #include <iostream>
 
-#include <nlohmann/json.hpp>
-
 #include "sextant/cli/common.hpp"
+#include "sextant/experiment/json.hpp"
 #include "sextant/experiment/resources.hpp"
 #include "sextant/experiment/table.hpp"
 #include "sextant/position/scheme.hpp"
@@ -14,8 +13,6 @@
 namespace sextant::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string knobs_text(const std::vector<Knob>& knobs) {
   std::string text;
@@ -90,7 +87,7 @@ int list(const ListArguments& arguments) {
   if (arguments.json) {
     Json document;
     for (const std::string& what : chosen) document[what] = as_json(what);
-    std::cout << document.dump(1) << '\n';
+    std::cout << json_text(document) << '\n';
     return well;
   }
   for (const std::string& what : chosen) {

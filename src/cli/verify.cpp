@@ -4,9 +4,8 @@
 #include <iostream>
 #include <limits>
 
-#include <nlohmann/json.hpp>
-
 #include "sextant/cli/common.hpp"
+#include "sextant/experiment/json.hpp"
 #include "sextant/experiment/process.hpp"
 #include "sextant/experiment/verify.hpp"
 
@@ -15,7 +14,7 @@ namespace sextant::cli {
 namespace {
 
 /// What came of one file: "file", "state", then figures or a "problem". A child hands it to its parent as it is.
-using Outcome = nlohmann::ordered_json;
+using Outcome = Json;
 
 /// A word for each state, with what it means for the exit code; the earlier one wins where files differ.
 struct State {
@@ -69,8 +68,8 @@ Outcome verify_in_child(const std::string& file) {
 #endif
   Child child(command);
   const Exit& exit = child.wait();
-  const auto document = nlohmann::ordered_json::parse(exit.output, nullptr, false);
-  if (exit.how == Exit::How::exited && document.is_object()) return document.at("files").at(0);
+  const auto document = try_json(exit.output);
+  if (exit.how == Exit::How::exited && document && document->is_object()) return document->at("files").at(0);
   return {{"file", file}, {"state", "DAMAGED"}, {"problem", "reading it ended with " + exit.text()}};
 }
 
@@ -108,7 +107,7 @@ int verify(const VerifyArguments& arguments) {
   }
   if (arguments.json) {
     // A name of a file may hold bytes that are no text.
-    std::cout << Outcome{{"files", outcomes}}.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    std::cout << json_text(Outcome{{"files", outcomes}}) << '\n';
   }
   if (!arguments.here) say(summary(outcomes));
   for (const State& state : states)

@@ -6,8 +6,7 @@
 #include <numbers>
 #include <tuple>
 
-#include <nlohmann/json.hpp>
-
+#include "sextant/experiment/json.hpp"
 #include "sextant/experiment/table.hpp"
 
 namespace sextant {
@@ -140,25 +139,25 @@ FittedTable comparison_table(const std::vector<Cell>& cells, Index width) {
 std::string comparison_markdown(const std::vector<Cell>& cells) { return table_of(cells).markdown(); }
 
 std::string comparison_json(const std::vector<Cell>& cells) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  Json list = Json::array();
   for (const Cell& c : cells) {
     const RunRecord& r = c.first;
-    nlohmann::ordered_json row = {{"task", r.task},
-                                  {"kind", r.kind},
-                                  {"variant", r.variant},
-                                  {"layers", r.layers},
-                                  {"front_token", r.front_token},
-                                  {"scheme", r.scheme},
-                                  {"seeds", c.seeds.size()},
-                                  {"diverged", c.diverged},
-                                  {"length", c.length.length},
-                                  {"region", c.length.inside ? "in" : "out"},
-                                  {"exact_match", c.exact_match.mean},
-                                  {"exact_match_low", c.exact_match.low},
-                                  {"exact_match_high", c.exact_match.high},
-                                  {"examples", c.examples},
-                                  {"token_accuracy", c.token_accuracy},
-                                  {"loss", c.loss}};
+    Json row = {{"task", r.task},
+                {"kind", r.kind},
+                {"variant", r.variant},
+                {"layers", r.layers},
+                {"front_token", r.front_token},
+                {"scheme", r.scheme},
+                {"seeds", c.seeds.size()},
+                {"diverged", c.diverged},
+                {"length", c.length.length},
+                {"region", c.length.inside ? "in" : "out"},
+                {"exact_match", c.exact_match.mean},
+                {"exact_match_low", c.exact_match.low},
+                {"exact_match_high", c.exact_match.high},
+                {"examples", c.examples},
+                {"token_accuracy", c.token_accuracy},
+                {"loss", c.loss}};
     if (r.task == "text") row["bits_per_token"] = c.loss / std::numbers::ln2;
     if (c.paired) {
       row["order_accuracy"] = c.order_accuracy;
@@ -167,11 +166,11 @@ std::string comparison_json(const std::vector<Cell>& cells) {
       if (c.scrambled_identical >= 0) row["scrambled_identical"] = c.scrambled_identical;
     }
     row["parameters_added"] = r.parameters_added;
-    row["ms_per_step"] = c.milliseconds_per_step > 0 ? nlohmann::ordered_json(c.milliseconds_per_step) : nlohmann::ordered_json();  // eval makes no step
+    row["ms_per_step"] = c.milliseconds_per_step > 0 ? Json(c.milliseconds_per_step) : Json();  // eval makes no step
     row["settings"] = {{"key", r.settings_key}, {"toml", r.settings}, {"seeds", c.seeds}, {"blas_kernel", r.blas_kernel}, {"precision", r.precision}};
     list.push_back(std::move(row));
   }
-  return nlohmann::ordered_json{{"comparison", list}}.dump(1) + "\n";
+  return json_text(Json{{"comparison", list}}) + "\n";
 }
 
 }  // namespace sextant

@@ -9,6 +9,7 @@
 #include "sextant/experiment/known_keys.hpp"
 #include "sextant/experiment/resources.hpp"
 #include "sextant/nn/model.hpp"
+#include "sextant/position/abacus.hpp"
 #include "sextant/position/extension.hpp"
 #include "sextant/position/logit_scaling.hpp"
 #include "sextant/position/numbering.hpp"
@@ -193,6 +194,7 @@ RunSettings::Stack Resolver::stack(const std::string& name) {
   checked("extension", {"method"}, [&] { Extension::from(stack.sections.at("extension")); });
   checked("window", {"size", "sinks"}, [&] { WindowSettings::from(stack.sections.at("window")); });
   checked("logit_scaling", {"method", "original_length"}, [&] { LogitScaling::from(stack.sections.at("logit_scaling")); });
+  checked("abacus", {"rows", "max_shift"}, [&] { Abacus::from(stack.sections.at("abacus")); });
   check_effect_of_extension_keys(stack, own);
   return stack;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sextant/nn/model.hpp"
+#include "sextant/position/abacus.hpp"
 #include "sextant/position/extension.hpp"
 #include "sextant/position/logit_scaling.hpp"
 #include "sextant/position/numbering.hpp"
@@ -106,7 +107,8 @@ const std::vector<PositionSection>& position_sections() {
                                                         {"numbering.eval", Numbering::eval_knobs()},
                                                         {"extension", Extension::knobs()},
                                                         {"window", WindowSettings::knobs()},
-                                                        {"logit_scaling", LogitScaling::knobs()}};
+                                                        {"logit_scaling", LogitScaling::knobs()},
+                                                        {"abacus", Abacus::knobs()}};
   return sections;
 }
 

@@ -4,15 +4,12 @@
 #include <cmath>
 #include <map>
 
-#include <nlohmann/json.hpp>
-
+#include "sextant/experiment/json.hpp"
 #include "sextant/experiment/known_keys.hpp"
 
 namespace sextant {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json json_of(const Setting& setting) {
   return std::visit([](const auto& value) { return Json(value); }, setting);
@@ -55,14 +52,14 @@ Json stack_json(const RunSettings::Stack& settings, const StackPosition& positio
 
 }  // namespace
 
-std::string position_record(const RunSettings& run, const Transformer& model) {
+std::string position_record(const RunSettings& run, const Transformer& model, Index parameters_added) {
   Json j = Json::object();
   const Kind kind = model.model().kind;
   if (kind != Kind::decoder) j["encoder"] = stack_json(run.encoder, model.position().encoder, model.site("encoder", {.length = 0}));
   if (kind != Kind::encoder) j["decoder"] = stack_json(run.decoder, model.position().decoder, model.site("decoder", {.length = 0}));
   if (run.task_settings.has("eval_lengths")) j["evaluated_lengths"] = run.task_settings.integers("eval_lengths");
-  j["parameters_added"] = position_parameters(model);
-  return j.dump(1);
+  j["parameters_added"] = parameters_added;
+  return json_text(j);
 }
 
 Index position_parameters(const Transformer& model) {

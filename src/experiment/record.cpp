@@ -1,7 +1,6 @@
 #include "sextant/experiment/record.hpp"
 
-#include <nlohmann/json.hpp>
-
+#include "sextant/experiment/json.hpp"
 #include "sextant/experiment/known_keys.hpp"
 #include "sextant/experiment/resources.hpp"
 #include "sextant/kernels/gemm.hpp"
@@ -10,8 +9,6 @@
 namespace sextant {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// The scheme and whatever of its settings is not as by default: "rope(base=500000, extension.method=yarn)".
 std::string label_of(const RunSettings::Stack& stack) {
@@ -117,18 +114,18 @@ std::string to_json(const RunRecord& r) {
             {"lengths", Json::array()},
             {"settings", r.settings},
             {"position_digest", r.position.empty() ? "" : xxh3_of(r.position)},
-            {"position", r.position.empty() ? Json(nullptr) : Json::parse(r.position)}};
+            {"position", r.position.empty() ? Json(nullptr) : read_json(r.position)}};
   for (const LengthResult& length : r.evaluation.lengths) j["lengths"].push_back(to_json(length));
   if (r.evaluation.order.pairs > 0) j["order"] = to_json(r.evaluation.order);
-  return j.dump(1) + "\n";
+  return json_text(j) + "\n";
 }
 
 RunRecord read_record(const std::filesystem::path& file) {
   const std::string text = read_input_file(file);
   try {
-    const Json j = Json::parse(text);
+    const Json j = read_json(text, file.string());
     if (j.at("format") != "sextant-result-1")
-      fail(ErrorKind::damaged, "{}: the format is {}, this version reads sextant-result-1", file.string(), j.at("format").dump());
+      fail(ErrorKind::damaged, "{}: the format is {}, this version reads sextant-result-1", file.string(), json_line(j.at("format")));
     RunRecord r;
     r.outcome = j.at("outcome");
     r.problem = j.at("problem");
@@ -151,11 +148,11 @@ RunRecord read_record(const std::filesystem::path& file) {
     r.trained_shortest = j.at("trained_length").at(0);
     r.trained_longest = j.at("trained_length").at(1);
     r.settings = j.at("settings");
-    if (j.contains("position") && j.at("position").is_object()) r.position = j.at("position").dump(1);
+    if (j.contains("position") && j.at("position").is_object()) r.position = json_text(j.at("position"));
     for (const Json& length : j.at("lengths")) r.evaluation.lengths.push_back(length_result(length));
     if (j.contains("order")) r.evaluation.order = order_result(j.at("order"));
     return r;
-  } catch (const Json::exception& error) {
+  } catch (const Json::exception& error) {  // of a field that is missing or of another type
     fail(ErrorKind::damaged, "{} is no result of a run: {}", file.string(), error.what());
   }
 }

@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
+#include "sextant/experiment/json.hpp"
 #include "sextant/experiment/resources.hpp"
 #include "sextant/train/durable_file.hpp"
 
@@ -49,7 +49,7 @@ std::map<std::string, std::string> values_of(const std::string& text, const std:
 
 /// "they differ in train.seed (1 there, 2 here)": the first settings in which the run of the folder differs. What only one of
 /// the two states, such as another scheme's knobs, is told only where nothing else differs.
-std::string differences(const fs::path& folder, const RunSettings& run) {
+std::string what_differs(const fs::path& folder, const RunSettings& run) {
   const fs::path config = folder / "config.toml";
   const auto held = values_of(read_input_file(config), config.string()), wanted = values_of(to_toml(run, Paths::absolute), "");
   std::vector<std::string> both, one;
@@ -94,7 +94,7 @@ void check_run(const fs::path& folder, const RunSettings& run) {
   const Made held = made(folder);
   const std::string wanted = identity(run), there = held.identity.empty() ? identity(run_settings(folder)) : held.identity;
   if (there == wanted) return;
-  const std::string different = differences(folder, run);
+  const std::string different = what_differs(folder, run);
   if (!different.starts_with("they differ")) check_files(folder, held, run);  // a file of another name is a setting that differs
   fail(ErrorKind::usage, "{} holds another run ({}, not {}): {}; give another --out, or remove it", folder.string(), there, wanted, different);
 }
@@ -125,10 +125,10 @@ double RunFolder::open_metrics(std::int64_t step) {
   std::string kept;
   std::ifstream old(file);
   for (std::string line; std::getline(old, line);) {
-    const auto json = nlohmann::json::parse(line, nullptr, false);  // a torn last line is no JSON
-    if (!json.is_object() || json.value("step", std::int64_t{0}) > step) continue;
+    const auto json = try_json(line);  // a torn last line is none
+    if (!json || !json->is_object() || json->value("step", std::int64_t{0}) > step) continue;
     kept += line + "\n";
-    elapsed = json.value("elapsed", elapsed);
+    elapsed = json->value("elapsed", elapsed);
   }
   old.close();
   write_text_durably(file, kept);

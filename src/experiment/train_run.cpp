@@ -5,12 +5,13 @@
 
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/spdlog.h>
-#include <nlohmann/json.hpp>
 
 #include "sextant/base/parallel.hpp"
 #include "sextant/experiment/checks.hpp"
+#include "sextant/experiment/json.hpp"
 #include "sextant/experiment/position_record.hpp"
 #include "sextant/experiment/results_file.hpp"
+#include "sextant/experiment/resources.hpp"
 #include "sextant/experiment/run_folder.hpp"
 #include "sextant/kernels/gemm.hpp"
 #include "sextant/kernels/vector.hpp"
@@ -70,14 +71,17 @@ void log_start(RunLog& log, const RunSettings& run, Trainer& trainer) {
 }
 
 std::string metrics_line(const StepReport& s, double elapsed) {
-  return nlohmann::ordered_json{{"step", s.step},          {"loss", s.loss},     {"gradient_norm", s.gradient_norm},
-                                {"learning_rate", s.rate}, {"tokens", s.tokens}, {"seconds", s.seconds},
-                                {"elapsed", elapsed}}
-      .dump();
+  return json_line(Json{{"step", s.step},
+                        {"loss", s.loss},
+                        {"gradient_norm", s.gradient_norm},
+                        {"learning_rate", s.rate},
+                        {"tokens", s.tokens},
+                        {"seconds", s.seconds},
+                        {"elapsed", elapsed}});
 }
 
 std::string metrics_line(std::int64_t step, const Evaluation& evaluation) {
-  nlohmann::ordered_json line = {{"step", step}, {"evaluation", nlohmann::ordered_json::array()}};
+  Json line = {{"step", step}, {"evaluation", Json::array()}};
   for (const LengthResult& r : evaluation.lengths)
     line["evaluation"].push_back({{"length", r.length},
                                   {"region", r.inside ? "in" : "out"},
@@ -86,7 +90,7 @@ std::string metrics_line(std::int64_t step, const Evaluation& evaluation) {
                                   {"token_accuracy", r.token_accuracy()}});
   if (evaluation.order.pairs > 0)
     line["order"] = {{"order_accuracy", evaluation.order.order_accuracy()}, {"identical_share", evaluation.order.identical_share()}};
-  return line.dump();
+  return json_line(line);
 }
 
 double median(std::vector<double> values) {
@@ -105,7 +109,8 @@ bool resume(const fs::path& folder, const std::string& identity, Trainer& traine
       fail(ErrorKind::damaged, "{} has no checkpoint that can be read, though it has had some; look at them, or remove them to train anew", folder.string());
     return false;
   }
-  const Checkpoint checkpoint = load_checkpoint(*latest.path, trainer.parameters(), trainer.optimizer().first_moment(), trainer.optimizer().second_moment());
+  const Checkpoint checkpoint =
+      load_checkpoint(*latest.path, trainer.parameters(), trainer.optimizer().first_moment(), trainer.optimizer().second_moment(), trainer.further_state());
   if (checkpoint.identity != identity)
     fail(ErrorKind::damaged, "{} is of another run ({}, not {}); look at where it came from, or remove it", latest.path->string(), checkpoint.identity,
          identity);
@@ -125,7 +130,9 @@ class TrainRun {
         trainer_(*assembly_.model, *assembly_.task, assembly_.train, assembly_.lengths),
         folder_(folder, run),
         log_(folder / "run.log") {
-    record_.position = position_record(run, *assembly_.model);
+    for (const Parameter& p : trainer_.parameters().list())
+      if (p.role == Role::position) record_.parameters_added += p.count;
+    record_.position = position_record(run, *assembly_.model, record_.parameters_added);
   }
 
   RunOutcome train(const std::atomic<bool>& stop) {
@@ -189,15 +196,17 @@ class TrainRun {
     const Checkpoint state{.step = static_cast<std::uint64_t>(step),
                            .batches = static_cast<std::uint64_t>(step * assembly_.train.accumulate),
                            .configuration = folder_.configuration(),
+                           .position = record_.position,
+                           .position_digest = xxh3_of(record_.position),
                            .identity = record_.identity,
                            .beta1 = assembly_.train.beta1,
                            .beta2 = assembly_.train.beta2,
                            .epsilon = assembly_.train.epsilon,
                            .numbers = {}};
     // Where a session that continues from here finds the seconds before it; the checkpoint itself holds nothing but what is reproducible.
-    if (!is_logged(step)) folder_.add_metrics(nlohmann::ordered_json{{"step", step}, {"elapsed", record_.seconds}}.dump());
+    if (!is_logged(step)) folder_.add_metrics(json_line(Json{{"step", step}, {"elapsed", record_.seconds}}));
     save_checkpoint(checkpoint_path(folder_.path(), state.step), state, trainer_.parameters(), trainer_.optimizer().first_moment(),
-                    trainer_.optimizer().second_moment());
+                    trainer_.optimizer().second_moment(), trainer_.further_state());
     prune_checkpoints(folder_.path());
   }
 
@@ -206,8 +215,6 @@ class TrainRun {
     record_.problem = problem;
     if (outcome != "done") record_.evaluation = {};
     record_.parameters = trainer_.parameters().count();
-    for (const Parameter& p : trainer_.parameters().list())
-      if (p.role == Role::position) record_.parameters_added += p.count;
     record_.milliseconds_per_step = 1e3 * median(step_seconds_);
     write_results(folder_.path() / "results.h5", {record_});
     write_text_durably(folder_.record(), to_json(record_));

@@ -52,6 +52,30 @@ Transformer::Transformer(ModelSettings model, ModelPosition position, Index trai
   each_stack([&](std::string_view stack) { prepare(stack == "encoder" ? position_.encoder : position_.decoder, site(stack, {.length = 0})); });
 }
 
+namespace {
+
+/// A memory of the segments before works where a segment follows another, and where its tokens' numbers follow as well.
+void check_memory(Kind kind, const StackPosition& position) {
+  require(kind == Kind::decoder, "a memory of the segments before is for decoders, not for a model of the kind \"{}\"; set memory_length = 0", kind_name(kind));
+  for (const Numbering* numbering : {&position.numbering, &position.eval_numbering})
+    require(numbering->policy == "sequential" || numbering->policy == "offset",
+            "a memory of the segments before needs numbers that go on from segment to segment, not the policy \"{}\"; set memory_length = 0, or "
+            "position.numbering.policy = \"sequential\"",
+            numbering->policy);
+  require(position.window.sinks == 0, "a memory of the segments before has no first token to keep as a sink; set position.window.sinks = 0");
+}
+
+}  // namespace
+
+SegmentMemory Transformer::memory() const {
+  SegmentMemory most;
+  for (const SchemeUse& use : main_position().pattern) {
+    const SegmentMemory own = use.entry->memory(use.settings);
+    most = {std::max(most.trained, own.trained), std::max(most.evaluated, own.evaluated)};
+  }
+  return most;
+}
+
 /// Fills in what a scheme's settings leave open, and refuses what cannot be.
 void Transformer::prepare(StackPosition& position, const Site& site) {
   require(static_cast<Index>(position.pattern.size()) <= site.layers, "the {} has {} layers, but the list of schemes names {}; shorten it", site.stack,
@@ -72,6 +96,7 @@ void Transformer::prepare(StackPosition& position, const Site& site) {
     require(entry.sinks != SinkNumbers::refused || !site.renumbers_sinks,
             "the scheme \"{}\" cannot renumber attention sinks; set position.window.renumber = false, or sinks = 0", entry.name);
     of_scheme([&] { entry.resolve(use.settings, site); });
+    if (entry.memory(use.settings).active()) of_scheme([&] { check_memory(model_.kind, position); });
   }
   const Extension& extension = position.extension;
   if (extension.active()) {
@@ -88,7 +113,7 @@ void Transformer::prepare(StackPosition& position, const Site& site) {
 Site Transformer::site(std::string_view stack, const Extents& extents) const {
   const StackPosition& position = stack_position(stack);
   const bool of_source = model_.kind == Kind::seq2seq && stack == "encoder";
-  const Index queries = of_source ? extents.source_length : extents.length, keys = queries + (of_source ? 0 : extents.cached);
+  const Index queries = of_source ? extents.source_length : extents.length, keys = queries + (of_source ? 0 : extents.cached + extents.memory);
   const Index trained = of_source ? trained_source_ : trained_;
   const Index final_length = of_source || extents.final_length == 0 ? queries : extents.final_length;
   Site site{.stack = std::string(stack),
@@ -150,8 +175,9 @@ Index Transformer::longest() const {
   return static_cast<Index>((known - 1) * factor + 1 - position.eval_numbering.largest(1));
 }
 
-StreamInputs Transformer::inputs(Tape& tape, std::string_view prefix, Index length, const Extents& extents) const {
-  const auto named = [&](std::string_view name) { return std::string(prefix) + std::string(name); };
+/// The inputs of a stack; those of a seq2seq's encoder are named "source_*".
+StreamInputs Transformer::inputs(Tape& tape, std::string_view stack, Index length, const Extents& extents) const {
+  const auto named = [&](std::string_view name) { return (model_.kind == Kind::seq2seq && stack == "encoder" ? "source_" : "") + std::string(name); };
   StreamInputs in;
   in.tokens = tape.input<Element::index>(named("tokens"), {extents.rows, length});
   in.positions = tape.input<Element::number>(named("positions"), {extents.numbered_by_row ? extents.rows : 1, length});
@@ -159,6 +185,7 @@ StreamInputs Transformer::inputs(Tape& tape, std::string_view prefix, Index leng
     in.mask = tape.input<Element::flag>(named("mask"), {extents.rows, length});
     for (auto& flag : tape.data(in.mask)) flag = 1;
   }
+  if (stack_position(stack).abacus.active()) in.places = tape.input<Element::number>(named("places"), {extents.rows, length});
   if (extents.packed) in.documents = tape.input<Element::index>(named("documents"), {extents.rows, length});
   return in;
 }
@@ -258,29 +285,36 @@ void open_cache(Tape& tape, const Scheme& scheme, const Site& site, const Extent
 }  // namespace
 
 Tensor Transformer::stack(Tape& tape, std::string_view name, const StreamInputs& in, const Extents& extents, bool training, Tensor memory, Flags memory_mask,
-                          RecordedCache* cache) const {
+                          RecordedCache* cache, RecordedMemory* segments) const {
   const double p = training ? model_.dropout : 0;
   const StackPosition& position = stack_position(name);
   const Site here = site(name, extents);
-  const Index length = tape.shape(in.tokens)[1], keys = length + (cache != nullptr ? extents.cached : 0);
+  const Index length = tape.shape(in.tokens)[1], keys = length + (cache != nullptr ? extents.cached : 0) + (segments != nullptr ? extents.memory : 0);
   Schemes schemes(position);
   Scheme no_position;
 
   const Tensor table = tape.parameter("token_embedding.weight", {model_.vocab, model_.dim}, Initial::normal(1 / std::sqrt(static_cast<double>(model_.dim))));
   const Tape::Scope scope(tape, name);
   Tensor x = embedding(tape, table, in.tokens, std::sqrt(static_cast<double>(model_.dim)));  // [B, T, D]
-  const Numbers key_numbers = cache != nullptr ? cache->positions : in.positions;
-  const auto places_for = [&](Scheme& scheme) { return Places{in.positions, key_numbers, scheme.caches_raw_keys(here) ? key_numbers : in.positions}; };
+  const Numbers key_numbers = segments != nullptr ? segments->positions : cache != nullptr ? cache->positions : in.positions;
+  const auto places_for = [&](Scheme& scheme) {
+    return Places{in.positions, key_numbers, segments != nullptr || scheme.caches_raw_keys(here) ? key_numbers : in.positions};
+  };
   {
     const Tape::Scope position_scope(tape, "position");
     schemes.each([&](Scheme& scheme) {
       scheme.begin(tape, here, places_for(scheme));
       x = scheme.embed(tape, x);
     });
+    if (in.places) {
+      const Tensor by_place = tape.parameter("abacus", {position.abacus.rows, model_.dim}, Initial::normal(1));
+      const Indices rows = index_from_positions(tape, in.places, [](double place) { return static_cast<Index>(place); });
+      x = add(tape, x, embedding(tape, by_place, rows));
+    }
   }
   x = dropout(tape, x, p, "embedding");
 
-  Views views(tape, position, here, {.causal = here.causal, .keys = cache != nullptr ? cache->mask : in.mask}, in.documents, length, keys);
+  Views views(tape, position, here, {.causal = here.causal, .keys = segments != nullptr ? segments->mask : cache != nullptr ? cache->mask : in.mask}, in.documents, length, keys);
   for (Index layer = 0; layer < model_.layers; ++layer) {
     const Tape::Scope layer_scope(tape, "layers." + std::to_string(layer));
     Scheme& scheme = schemes.of_layer(layer);
@@ -289,6 +323,12 @@ Tensor Transformer::stack(Tape& tape, std::string_view name, const StreamInputs&
     const auto residual = [&](std::string_view norm_name, const auto& sublayer) {
       x = model_.norm_first ? add(tape, x, sublayer(norm(tape, norm_name, x))) : norm(tape, norm_name, add(tape, x, sublayer(x)));
     };
+    Tensor before;  // [B, M, D], what the layer was given in the segments before
+    if (segments != nullptr) {
+      before = tape.input<Element::real>("memory", {extents.rows, extents.memory, model_.dim});
+      segments->layers.push_back({before, x});
+      if (model_.norm_first) before = norm(tape, "attention_norm", before);
+    }
     residual("attention_norm", [&](Tensor h) {
       const Tape::Scope attention_scope(tape, "attention");
       AttentionSettings own = settings;
@@ -296,7 +336,7 @@ Tensor Transformer::stack(Tape& tape, std::string_view name, const StreamInputs&
       own.scaling = view.scaling;
       LayerCache* const kept = cache != nullptr ? &cache->layers.emplace_back() : nullptr;
       if (kept != nullptr && extents.cached > 0) open_cache(tape, scheme, here, extents, *kept);
-      return dropout(tape, attention(tape, scheme, h, h, places_for(scheme), view.visible, own, kept), p, "output");
+      return dropout(tape, attention(tape, scheme, h, before ? concatenate(tape, before, h, 1) : h, places_for(scheme), view.visible, own, kept), p, "output");
     });
     if (memory) {
       residual("cross_attention_norm", [&](Tensor h) {
@@ -319,16 +359,22 @@ Recorded Transformer::record(Tape& tape, const Extents& extents, bool training) 
   const Index rows = extents.rows;
   if (model_.kind == Kind::seq2seq) {
     require(!extents.packed, "several documents in a row are for encoders and decoders, not for a seq2seq: cross-attention would mix them");
-    r.source = inputs(tape, "source_", extents.source_length, extents);
+    r.source = inputs(tape, "encoder", extents.source_length, extents);
   }
-  r.main = inputs(tape, "", extents.length, extents);
+  r.main = inputs(tape, model_.kind == Kind::encoder ? "encoder" : "decoder", extents.length, extents);
   r.targets = tape.input<Element::index>("targets", {rows * extents.length});
   for (auto& target : tape.data(r.targets)) target = ignored_target;
   r.divisor = tape.input<Element::real>("divisor", {1});
 
   Tensor memory;
   if (model_.kind == Kind::seq2seq) memory = stack(tape, "encoder", r.source, extents, training, {}, {}, nullptr);
-  Tensor x = stack(tape, model_.kind == Kind::encoder ? "encoder" : "decoder", r.main, extents, training, memory, r.source.mask, nullptr);
+  if (extents.memory > 0) {
+    const Index keys = extents.memory + extents.length;
+    r.memory.positions = tape.input<Element::number>("key_positions", {1, keys});
+    r.memory.mask = tape.input<Element::flag>("key_mask", {rows, keys});
+  }
+  Tensor x = stack(tape, model_.kind == Kind::encoder ? "encoder" : "decoder", r.main, extents, training, memory, r.source.mask, nullptr,
+                   extents.memory > 0 ? &r.memory : nullptr);
   x = tape.reshape(x, {rows * extents.length, model_.dim});
   r.logits = head(tape, x);
   r.result = cross_entropy(tape, r.logits, r.targets, {}, r.divisor);
@@ -336,7 +382,7 @@ Recorded Transformer::record(Tape& tape, const Extents& extents, bool training) 
 }
 
 Tensor Transformer::record_encoder(Tape& tape, const Extents& extents, StreamInputs& source) const {
-  source = inputs(tape, "source_", extents.source_length, extents);
+  source = inputs(tape, "encoder", extents.source_length, extents);
   return stack(tape, "encoder", source, extents, false, {}, {}, nullptr);
 }
 
@@ -346,7 +392,7 @@ Recorded Transformer::record_continuation(Tape& tape, const Extents& extents) co
   const Index rows = extents.rows, keys = extents.cached + extents.length;
   Extents unmasked = extents;
   unmasked.masked = false;
-  r.main = inputs(tape, "", extents.length, unmasked);
+  r.main = inputs(tape, "decoder", extents.length, unmasked);
   r.cache.positions = tape.input<Element::number>("key_positions", {extents.numbered_by_row ? rows : 1, keys});
   r.cache.mask = tape.input<Element::flag>("key_mask", {rows, keys});
   if (model_.kind == Kind::seq2seq) {

@@ -15,11 +15,11 @@ const std::map<std::string_view, Names>& methods() {
       {"none", {}},
       {"linear", {"factor"}},
       {"ntk", {"factor"}},
-      {"dynamic_ntk", {"factor", "current_length"}},
+      {"dynamic_ntk", {"factor", "current_length", "follow_length"}},
       {"ntk_by_parts", {"factor", "beta_fast", "beta_slow", "ramp"}},
       {"yarn", {"factor", "beta_fast", "beta_slow", "ramp", "attention_factor"}},
       {"llama3", {"factor", "low_freq_factor", "high_freq_factor"}},
-      {"longrope", {"factor", "current_length", "short_factors", "long_factors", "attention_factor"}},
+      {"longrope", {"factor", "current_length", "follow_length", "short_factors", "long_factors", "attention_factor"}},
       {"self_extend", {"window", "group"}},
       {"rerope", {"window", "leak"}},
       {"drop", {}},
@@ -38,6 +38,7 @@ std::vector<Knob> Extension::knobs() {
       Knob::number("factor", 1.0, 1, 1e6, "the length to reach over the trained length"),
       Knob::number("original_length", 0.0, 0, 1e12, "the trained length; 0: that of the run"),
       Knob::number("current_length", 0.0, 0, 1e12, "the length of the sequence; 0: each evaluated or generated length its own"),
+      Knob::flag("follow_length", false, "while a sequence is written, its length is what there is so far, not the final one: nothing can be cached"),
       Knob::positive("beta_fast", 32.0, 0, 1e9, "planes with more turns than this within the trained length stay as they are"),
       Knob::positive("beta_slow", 1.0, 0, 1e9, "planes with fewer turns than this are slowed by the whole factor"),
       Knob::choice("ramp", "index", {"index", "rotations"}, "between the two: linear in the plane's index (released code) or in its turns (paper)"),
@@ -58,6 +59,7 @@ Extension Extension::from(const Settings& settings) {
   e.factor = settings.number("factor");
   e.original_length = settings.number("original_length");
   e.current_length = settings.number("current_length");
+  e.follow_length = settings.flag("follow_length");
   e.beta_fast = settings.number("beta_fast");
   e.beta_slow = settings.number("beta_slow");
   e.ramp_by_index = settings.text("ramp") == "index";
@@ -78,6 +80,8 @@ Extension Extension::from(const Settings& settings) {
           e.low_freq_factor);
   require(e.method != "self_extend" || (e.group == static_cast<double>(static_cast<std::int64_t>(e.group)) && e.window >= 1),
           "self_extend needs a whole group and a window of at least 1, not group {} and window {}", e.group, e.window);
+  require(!e.follow_length || e.current_length == 0, "current_length = {} holds the length, so that follow_length has nothing to follow; keep one",
+          e.current_length);
   require(e.leak == 0 || e.leak >= 1, "leak {} lies between 0 and 1: distances would grow faster beyond the window; use 0, or 1 and more", e.leak);
   return e;
 }

@@ -29,8 +29,22 @@ void number_row(const Numbering& numbering, const StreamRow& row, std::size_t sh
   }
 }
 
+/// The rows of the abacus table for one row of a batch, each of its examples shifted by itself; padding has row 0.
+void place_row(const Abacus& abacus, const StreamRow& row, std::size_t shift, bool training, std::span<double> rows, NumberDraw draw) {
+  abacus.check(*row.coupled, training);
+  const std::vector<Index> whole = {0}, &starts = row.starts == nullptr ? whole : *row.starts;
+  const std::span places(*row.coupled);
+  draw.row *= starts.size();
+  for (std::size_t k = 0; k < starts.size(); ++k, ++draw.row) {
+    const auto from = static_cast<std::size_t>(starts[k]), to = k + 1 < starts.size() ? static_cast<std::size_t>(starts[k + 1]) : places.size();
+    abacus.number(places.subspan(from, to - from), training, draw, rows.subspan(shift + from, to - from));
+  }
+}
+
 /// Writes one stream of a batch: tokens and, where there is one, the mask; positions by row or once for all.
-void feed_stream(Machine& machine, const StreamInputs& in, const Numbering& numbering, const std::vector<StreamRow>& rows, bool pad_left, NumberDraw draw) {
+void feed_stream(Machine& machine, const StreamInputs& in, const StackPosition& position, const std::vector<StreamRow>& rows, bool pad_left, bool training,
+                 NumberDraw draw) {
+  const Numbering& numbering = training ? position.numbering : position.eval_numbering;
   Program& program = *machine.program;
   const auto tokens = program.input(in.tokens);
   const auto total = static_cast<std::size_t>(machine.extents.rows);
@@ -38,6 +52,7 @@ void feed_stream(Machine& machine, const StreamInputs& in, const Numbering& numb
   const bool by_row = machine.extents.numbered_by_row;
   std::vector<std::uint8_t> mask(length);
   std::vector<double> positions(by_row ? tokens.size() : length);
+  std::vector<double> places(in.places ? tokens.size() : 0);
   if (!by_row) numbering.number({}, positions, draw);
   for (std::size_t row = 0; row < total; ++row) {
     const std::vector<Token> none, &from = row < rows.size() ? *rows[row].tokens : none;
@@ -49,8 +64,9 @@ void feed_stream(Machine& machine, const StreamInputs& in, const Numbering& numb
     std::fill(mask.begin(), mask.end(), std::uint8_t{0});
     std::fill_n(mask.begin() + static_cast<std::ptrdiff_t>(shift), from.size(), std::uint8_t{1});
     if (in.mask) std::copy(mask.begin(), mask.end(), program.input(in.mask).begin() + static_cast<std::ptrdiff_t>(row * length));
-    if (!by_row) continue;
     draw.row = row;
+    if (in.places && row < rows.size()) place_row(position.abacus, rows[row], shift, training, std::span(places).subspan(row * length, length), draw);
+    if (!by_row) continue;
     if (row < rows.size() && rows[row].starts != nullptr) {
       number_row(numbering, rows[row], shift, mask, std::span(positions).subspan(row * length, length),
                  program.input(in.documents).subspan(row * length, length), draw);
@@ -60,6 +76,15 @@ void feed_stream(Machine& machine, const StreamInputs& in, const Numbering& numb
                      row < rows.size() ? std::span<const std::int32_t>(*rows[row].coupled) : std::span<const std::int32_t>());
   }
   program.write_numbers(in.positions, positions);
+  if (in.places) program.write_numbers(in.places, places);
+}
+
+/// The keys of the segments before are numbered as if they stood in front of this one.
+void number_memory(Machine& machine, const Numbering& numbering) {
+  const Index places = machine.extents.memory;
+  std::vector<double> keys(static_cast<std::size_t>(places + machine.extents.length));
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<double>(numbering.offset + static_cast<std::int64_t>(i) - places);
+  machine.program->write_numbers(machine.recorded.memory.positions, keys);
 }
 
 }  // namespace
@@ -90,10 +115,12 @@ Index feed_rows(Machine& machine, const Transformer& model, const std::vector<Pr
     main.push_back({&rows[i].tokens, &rows[i].numbers, packed == nullptr ? nullptr : &(*packed)[i].starts});
     source.push_back({&rows[i].source, &rows[i].source_numbers});
   }
-  const auto policy = [&](const StackPosition& position) -> const Numbering& { return numbers.training ? position.numbering : position.eval_numbering; };
   const auto draw = [&](std::string_view stream) { return NumberDraw{.seed = numbers.seed, .stream = stream, .step = numbers.step}; };
-  feed_stream(machine, machine.recorded.main, policy(model.main_position()), main, pad_left, draw("main"));
-  if (kind == Kind::seq2seq) feed_stream(machine, machine.recorded.source, policy(model.position().encoder), source, pad_left, draw("source"));
+  const bool training = numbers.training;
+  const StackPosition& position = model.main_position();
+  feed_stream(machine, machine.recorded.main, position, main, pad_left, training, draw("main"));
+  if (machine.extents.memory > 0) number_memory(machine, training ? position.numbering : position.eval_numbering);
+  if (kind == Kind::seq2seq) feed_stream(machine, machine.recorded.source, model.position().encoder, source, pad_left, training, draw("source"));
 
   const auto targets = machine.program->input(machine.recorded.targets);
   std::fill(targets.begin(), targets.end(), ignored_target);

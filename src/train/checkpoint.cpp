@@ -42,6 +42,8 @@ void write_record(hdf5::File& file, const Checkpoint& checkpoint) {
   file.set("beta2", checkpoint.beta2);
   file.set("epsilon", checkpoint.epsilon);
   file.write_text("configuration", checkpoint.configuration);
+  file.write_text("position", checkpoint.position);
+  file.set("position_digest", checkpoint.position_digest);
   std::vector<std::string> names;
   std::vector<double> values;
   for (const auto& [name, value] : checkpoint.numbers) {
@@ -57,6 +59,8 @@ Checkpoint read_record(const hdf5::File& file) {
   Checkpoint checkpoint{.step = static_cast<std::uint64_t>(file.integer("step")),
                         .batches = static_cast<std::uint64_t>(file.integer("batches")),
                         .configuration = file.dataset("configuration").read_text(),
+                        .position = file.dataset("position").read_text(),
+                        .position_digest = file.text("position_digest"),
                         .identity = file.text("identity"),
                         .beta1 = file.number("beta1"),
                         .beta2 = file.number("beta2"),
@@ -70,7 +74,8 @@ Checkpoint read_record(const hdf5::File& file) {
   return checkpoint;
 }
 
-void write_contents(const fs::path& path, const Checkpoint& checkpoint, const std::vector<Parameter>& list, const Sections& sections) {
+void write_contents(const fs::path& path, const Checkpoint& checkpoint, const std::vector<Parameter>& list, const Sections& sections,
+                    const std::vector<StateTensor>& state) {
   hdf5::File file = hdf5::File::create(path, seal_bytes);
   write_record(file, checkpoint);
   std::vector<std::string> names;
@@ -81,6 +86,10 @@ void write_contents(const fs::path& path, const Checkpoint& checkpoint, const st
     hdf5::Group group = file.create_group(section.group);
     for (const Parameter& parameter : list) group.write(parameter.name, parameter.shape, section.of(parameter));
   }
+  if (!state.empty()) {
+    hdf5::Group group = file.create_group("state");
+    for (const StateTensor& tensor : state) group.write(tensor.name, tensor.shape, std::span<const Real>(tensor.values));
+  }
   file.close();
 }
 
@@ -88,26 +97,31 @@ void write_contents(const fs::path& path, const Checkpoint& checkpoint, const st
 bool same(const Checkpoint& a, const Checkpoint& b) {
   const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
   const auto same_number = [&](const auto& x, const auto& y) { return x.first == y.first && bits(x.second) == bits(y.second); };
-  return a.step == b.step && a.batches == b.batches && a.configuration == b.configuration && a.identity == b.identity && bits(a.beta1) == bits(b.beta1) &&
+  return a.step == b.step && a.batches == b.batches && a.configuration == b.configuration && a.position == b.position &&
+         a.position_digest == b.position_digest && a.identity == b.identity && bits(a.beta1) == bits(b.beta1) &&
          bits(a.beta2) == bits(b.beta2) && bits(a.epsilon) == bits(b.epsilon) &&
          std::equal(a.numbers.begin(), a.numbers.end(), b.numbers.begin(), b.numbers.end(), same_number);
 }
 
-void check_contents(const fs::path& path, const Checkpoint& checkpoint, const std::vector<Parameter>& list, const Sections& sections) {
+void check_contents(const fs::path& path, const Checkpoint& checkpoint, const std::vector<Parameter>& list, const Sections& sections,
+                    const std::vector<StateTensor>& state) {
   require_seal(path);
   const hdf5::File file = hdf5::File::open(path);
   if (!same(read_record(file), checkpoint)) fail(ErrorKind::failure, "reading it back gave other settings");
   std::vector<Real> found;
+  const auto compare = [&](const hdf5::Group& group, const std::string& name, const Shape& shape, std::span<const Real> meant) {
+    found.resize(meant.size());
+    group.dataset(name).read(shape, std::span<Real>(found));
+    if (!meant.empty() && std::memcmp(found.data(), meant.data(), meant.size_bytes()) != 0)
+      fail(ErrorKind::failure, "reading it back gave other values in {}/{}", group.place(), name);
+  };
   for (const auto& section : sections) {
     const hdf5::Group group = file.group(section.group);
-    for (const Parameter& parameter : list) {
-      const auto meant = section.of(parameter);
-      found.resize(meant.size());
-      group.dataset(parameter.name).read(parameter.shape, std::span<Real>(found));
-      if (!meant.empty() && std::memcmp(found.data(), meant.data(), meant.size_bytes()) != 0)
-        fail(ErrorKind::failure, "reading it back gave other values in {}/{}", section.group, parameter.name);
-    }
+    for (const Parameter& parameter : list) compare(group, parameter.name, parameter.shape, section.of(parameter));
   }
+  if (state.empty()) return;
+  const hdf5::Group group = file.group("state");
+  for (const StateTensor& tensor : state) compare(group, tensor.name, tensor.shape, tensor.values);
 }
 
 /// Opens a checkpoint whose seal holds and that this build can read.
@@ -161,20 +175,21 @@ std::map<std::uint64_t, fs::path, std::greater<>> list_checkpoints(const fs::pat
 }  // namespace
 
 void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, ParameterStore& parameters, std::span<const Real> first_moment,
-                     std::span<const Real> second_moment) {
+                     std::span<const Real> second_moment, const std::vector<StateTensor>& state) {
   const Sections sections = {{"parameters", parameters.values()}, {"first_moment", first_moment}, {"second_moment", second_moment}};
   for (const auto& section : sections)
     if (section.flat.size() != parameters.values().size())
       fail(ErrorKind::failure, "{}: the {} is not laid out like the parameters", path.string(), section.group);
   make_folder(path.parent_path());
   const auto write = [&](const fs::path& aside) {
-    write_contents(aside, checkpoint, parameters.list(), sections);
+    write_contents(aside, checkpoint, parameters.list(), sections, state);
     seal(aside);
   };
-  write_durably(path, write, [&](const fs::path& aside) { check_contents(aside, checkpoint, parameters.list(), sections); });
+  write_durably(path, write, [&](const fs::path& aside) { check_contents(aside, checkpoint, parameters.list(), sections, state); });
 }
 
-Checkpoint load_checkpoint(const fs::path& path, ParameterStore& parameters, std::span<Real> first_moment, std::span<Real> second_moment) {
+Checkpoint load_checkpoint(const fs::path& path, ParameterStore& parameters, std::span<Real> first_moment, std::span<Real> second_moment,
+                           const std::vector<StateTensor>& state) {
   const hdf5::File file = open_checkpoint(path);
   Checkpoint checkpoint = read_record(file);
   std::vector<Section<Real>> sections = {{"parameters", parameters.values()}};
@@ -185,6 +200,13 @@ Checkpoint load_checkpoint(const fs::path& path, ParameterStore& parameters, std
     if (section.flat.size() != parameters.values().size())
       fail(ErrorKind::failure, "{}: the {} is not laid out like the parameters", path.string(), section.group);
     require_parameters(file.group(section.group), names, parameters.list());
+  }
+  if (!state.empty()) {
+    const hdf5::Group group = file.group("state");
+    for (const StateTensor& tensor : state)
+      if (const Shape stored = group.dataset(tensor.name).shape(); !(stored == tensor.shape))
+        fail(ErrorKind::damaged, "{}: {} is {} where the model has {}", group.place(), tensor.name, stored.text(), tensor.shape.text());
+    for (const StateTensor& tensor : state) group.dataset(tensor.name).read(tensor.shape, tensor.values);
   }
   for (const auto& section : sections) {
     const hdf5::Group group = file.group(section.group);

@@ -18,6 +18,7 @@ void copy_places(const Real* source, Index of, Index from, Real* target, Index i
 CachedDecoder::CachedDecoder(const Transformer& model, ParameterStore& parameters, const DecodingExtents& extents)
     : model_(model), parameters_(parameters), extents_(extents) {
   require(model.model().kind != Kind::encoder, "an encoder reads its whole sequence at once; there is nothing to cache");
+  require(model.decode_exact(), "position.extension.follow_length is not decode-exact: keys change with every token, so none can be cached");
   numbers_.resize(static_cast<std::size_t>(extents.rows * extents.most));
   mask_.resize(numbers_.size());
 }
@@ -32,6 +33,7 @@ void CachedDecoder::read_source(const Stretch& source) {
   source_mask_ = source.mask.empty() ? std::vector<std::uint8_t>(source.tokens.size(), 1) : source.mask;
   std::copy(source_mask_.begin(), source_mask_.end(), program.input(in.mask).begin());
   program.write_numbers(in.positions, source.numbers);
+  if (in.places) program.write_numbers(in.places, source.places);
   program.forward();
   const auto result = program.read(memory);
   memory_.assign(result.begin(), result.end());
@@ -138,10 +140,33 @@ std::span<const Real> CachedDecoder::append(const Stretch& stretch) {
   std::copy(key_mask.begin(), key_mask.end(), m.program->input(m.recorded.cache.mask).begin());
   m.program->write_numbers(m.recorded.main.positions, stretch.numbers);
   m.program->write_numbers(m.recorded.cache.positions, key_numbers);
+  if (m.recorded.main.places) m.program->write_numbers(m.recorded.main.places, stretch.places);
   m.program->forward();
   take(m);
   length_ += count;
   return m.program->read(m.recorded.logits);
+}
+
+void CachedDecoder::keep_last(Index count) {
+  require(count >= 0 && count <= length_, "{} tokens cannot be kept of {}", count, length_);
+  const Index dropped = length_ - count;
+  if (dropped == 0) return;
+  const auto shift = [&](auto& values, Index rows, Index width) {
+    for (Index row = 0; row < rows; ++row) {
+      const auto first = values.begin() + row * extents_.most * width;
+      std::copy(first + dropped * width, first + length_ * width, first);
+    }
+  };
+  const Index heads = model_.model().heads;
+  for (Layer& layer : layers_) {
+    shift(layer.keys, extents_.rows * heads, layer.key_width);
+    shift(layer.values, extents_.rows * heads, layer.value_width);
+    shift(layer.carried, extents_.rows, layer.carried_width);
+  }
+  shift(numbers_, extents_.rows, 1);
+  shift(mask_, extents_.rows, 1);
+  length_ = count;
+  for (auto& [key, m] : machines_) m.copied = 0;
 }
 
 void CachedDecoder::roll_back(Index count) {

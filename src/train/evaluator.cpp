@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sextant/train/recurrence.hpp"
+
 namespace sextant {
 
 Evaluator::Evaluator(const Transformer& model, const Task& task, ParameterStore& parameters, const TrainSettings& settings, std::vector<std::int64_t> lengths,
@@ -21,7 +23,8 @@ Evaluator::Evaluator(const Transformer& model, const Task& task, ParameterStore&
 Machine& Evaluator::machine(Index length) {
   if (const auto found = machines_.find(length); found != machines_.end()) return found->second;
   const StreamLengths streams = stream_lengths(task_, model_.model().kind, length);
-  const Extents extents{.rows = settings_.batch, .length = streams.tokens, .source_length = streams.source, .numbered_by_row = numbers_by_row(model_, false)};
+  const Extents extents{.rows = settings_.batch, .length = streams.tokens, .source_length = streams.source, .numbered_by_row = numbers_by_row(model_, false),
+                        .memory = model_.memory().evaluated};
   return machines_.emplace(length, make_machine(model_, parameters_, extents, false, arena_)).first->second;
 }
 
@@ -39,15 +42,25 @@ LengthResult Evaluator::at(Index length) {
               total = listed > 0 ? std::min(listed, task_.is_text() ? listed : settings_.eval_examples) : settings_.eval_examples;
   LengthResult result{.length = length, .inside = length >= shortest_ && length <= trained_, .examples = total};
   double loss = 0;
-  for (Index begin = 0; begin < total; begin += settings_.batch) {
+  // With a memory each row of the batch reads a part of the examples from its beginning to its end, one after the other.
+  Recurrence remembered(model_, settings_.batch, m.extents.memory);
+  const Index part = remembered.active() ? (total + settings_.batch - 1) / settings_.batch : 1;
+  const Index batches = remembered.active() ? part : (total + settings_.batch - 1) / settings_.batch;
+  for (Index batch = 0; batch < batches; ++batch) {
     std::vector<Presented> rows;
-    for (Index i = begin; i < std::min(total, begin + settings_.batch); ++i) {
+    for (Index row = 0; row < settings_.batch; ++row) {
+      const Index i = remembered.active() ? row * part + batch : batch * settings_.batch + row;
+      if (i >= total) break;
       // Where the test set is larger than asked for, examples are taken evenly from all of it.
       Dice dice(0, "test/" + std::to_string(length), static_cast<std::uint64_t>(i));
       rows.push_back(present(task_, kind, listed > 0 ? task_.test(length, i * listed / total) : task_.draw(Split::test, length, dice)));
+      rows.back().continues = batch > 0;
     }
-    m.program->input(m.recorded.divisor)[0] = static_cast<Real>(feed(m, model_, rows, false, {.step = static_cast<std::uint64_t>(begin)}));
+    m.program->input(m.recorded.divisor)[0] =
+        static_cast<Real>(feed(m, model_, rows, false, {.step = static_cast<std::uint64_t>(batch * settings_.batch)}));
+    remembered.write(m, rows);
     m.program->forward();
+    remembered.take(m);
     const auto row_losses = m.program->read(m.recorded.result.rows);
     for (std::size_t row = 0; row < rows.size(); ++row) {
       bool all_right = true;

@@ -76,14 +76,67 @@ void write_with_cache(const Transformer& model, ParameterStore& parameters, cons
     numbering.number({}, numbers, {.stream = stream}, of_task);
     return numbers;
   };
+  const auto places_of = [](const Abacus& abacus, const std::vector<std::int32_t>& of_task) {
+    std::vector<double> places(of_task.size());
+    if (!abacus.active()) return places;
+    abacus.check(of_task, false);
+    abacus.number(of_task, false, {}, places);
+    return places;
+  };
+  const StackPosition &encoder = model.position().encoder, &own = model.position().decoder;
   if (model.model().kind == Kind::seq2seq)
-    decoder.read_source(
-        {row.source, numbers_of(model.position().encoder.eval_numbering, static_cast<Index>(row.source.size()), "source", row.source_numbers), {}});
-  const std::vector<double> numbers = numbers_of(model.position().decoder.eval_numbering, context, "main", coupled);
+    decoder.read_source({row.source,
+                         numbers_of(encoder.eval_numbering, static_cast<Index>(row.source.size()), "source", row.source_numbers),
+                         {},
+                         places_of(encoder.abacus, row.source_numbers)});
+  const std::vector<double> numbers = numbers_of(own.eval_numbering, context, "main", coupled), places = places_of(own.abacus, coupled);
+  const auto stretch = [&](std::vector<Token> tokens) {
+    const auto begin = static_cast<std::ptrdiff_t>(decoder.length()), end = begin + static_cast<std::ptrdiff_t>(tokens.size());
+    Stretch made{std::move(tokens), {numbers.begin() + begin, numbers.begin() + end}, {}};
+    if (own.abacus.active()) made.places = {places.begin() + begin, places.begin() + end};
+    return made;
+  };
   const auto vocab = static_cast<std::size_t>(model.model().vocab);
-  std::span<const Real> logits = decoder.append({row.tokens, {numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(row.tokens.size())}, {}});
+  std::span<const Real> logits = decoder.append(stretch(row.tokens));
   while (chosen(logits.last(vocab)) && static_cast<Index>(result.tokens.size()) < most)
-    logits = decoder.append({{result.tokens.back()}, {numbers[static_cast<std::size_t>(decoder.length())]}, {}});
+    logits = decoder.append(stretch({result.tokens.back()}));
+}
+
+/// Segment after segment, with a cache that holds the one that is read or written and the memory before it.
+void write_with_memory(const Transformer& model, ParameterStore& parameters, const Presented& row, Index segment, Index most, const Chosen& chosen,
+                       Generated& result) {
+  result.cached = true;
+  const Index places = model.memory().evaluated;
+  const auto first = static_cast<double>(model.position().decoder.eval_numbering.offset);
+  const auto vocab = static_cast<std::size_t>(model.model().vocab);
+  CachedDecoder decoder(model, parameters, {.rows = 1, .most = places + segment});
+  Index read = 0;  // of the whole sequence
+  std::span<const Real> logits;
+  const auto append = [&](std::span<const Token> tokens) {
+    while (!tokens.empty()) {
+      const Index inside = read % segment;
+      if (inside == 0) decoder.keep_last(std::min(places, decoder.length()));
+      const auto count = std::min(tokens.size(), static_cast<std::size_t>(segment - inside));
+      Stretch stretch{{tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(count)}, {}, {}};
+      for (std::size_t i = 0; i < count; ++i) stretch.numbers.push_back(first + static_cast<double>(read++));
+      logits = decoder.append(stretch);
+      tokens = tokens.subspan(count);
+    }
+  };
+  append(row.tokens);
+  while (chosen(logits.last(vocab)) && static_cast<Index>(result.tokens.size()) < most) append({&result.tokens.back(), 1});
+}
+
+/// Frequencies follow the sequence as it grows: every token is a pass over all before it, of that length.
+void write_growing(const Transformer& model, ParameterStore& parameters, Presented row, Index most, const Chosen& chosen, Generated& result) {
+  result.uncacheable = true;
+  while (static_cast<Index>(result.tokens.size()) < most) {
+    Machine machine = whole_machine(model, parameters, row, static_cast<Index>(row.tokens.size()));
+    feed(machine, model, {row}, false);
+    machine.program->forward();
+    if (!chosen(logits_at(machine, static_cast<Index>(row.tokens.size()) - 1))) return;
+    row.tokens.push_back(result.tokens.back());
+  }
 }
 
 /// The sequence outgrows the context: every token is a pass over the last part of it, numbered anew.
@@ -131,7 +184,11 @@ Generated generate(const Transformer& model, const Task& task, ParameterStore& p
     result.tokens.push_back(next);
     return true;
   };
-  if (context == whole)
+  if (model.memory().active())
+    write_with_memory(model, parameters, row, settings.context > 0 ? settings.context : trained, settings.most, chosen, result);
+  else if (context == whole && !model.decode_exact())
+    write_growing(model, parameters, row, settings.most, chosen, result);
+  else if (context == whole)
     write_with_cache(model, parameters, row, coupled_numbers(task, kind, prompt_length, context), context, settings.most, chosen, result);
   else
     write_through_window(model, parameters, row, context, settings.most, chosen, result);

@@ -30,6 +30,14 @@ Trainer::Trainer(const Transformer& model, const Task& task, const TrainSettings
       evaluator_(model, task, parameters_, settings, lengths.evaluated, lengths.shortest, lengths.longest, arena_) {
   for (std::int64_t length = lengths_.one_per_batch ? lengths_.shortest : lengths_.longest; length <= lengths_.longest; ++length) machine(length);
   optimizer_ = std::make_unique<Optimizer>(parameters_, settings_);
+  for (std::int64_t i = 0; i < settings_.accumulate; ++i) remembered_.emplace_back(model_, settings_.batch, model_.memory().trained);
+}
+
+std::vector<StateTensor> Trainer::further_state() {
+  std::vector<StateTensor> all;
+  for (std::size_t i = 0; i < remembered_.size(); ++i)
+    for (StateTensor& tensor : remembered_[i].state("memory." + std::to_string(i))) all.push_back(std::move(tensor));
+  return all;
 }
 
 Index Trainer::length_of(std::int64_t micro_batch, std::int64_t row) const {
@@ -40,6 +48,15 @@ Index Trainer::length_of(std::int64_t micro_batch, std::int64_t row) const {
 
 std::vector<Presented> Trainer::draw_batch(std::int64_t micro_batch) const {
   std::vector<Presented> rows;
+  if (model_.memory().active()) {  // each row of each micro-batch of an update is a stream of its own
+    const Index streams = settings_.batch * settings_.accumulate, first = micro_batch % settings_.accumulate * settings_.batch;
+    for (Index row = 0; row < settings_.batch; ++row) {
+      const Segment segment = task_.segment(lengths_.longest, first + row, streams, micro_batch / settings_.accumulate);
+      rows.push_back(present(task_, model_.model().kind, segment.example));
+      rows.back().continues = !segment.first;
+    }
+    return rows;
+  }
   for (std::int64_t row = 0; row < settings_.batch * settings_.pack; ++row) {
     Dice dice(settings_.seed, "train/row" + std::to_string(row), static_cast<std::uint64_t>(micro_batch));
     rows.push_back(present(task_, model_.model().kind, task_.draw(Split::train, length_of(micro_batch, row), dice)));
@@ -57,7 +74,8 @@ Machine& Trainer::machine(Index length) {
                         .source_length = streams.source,
                         .masked = padded,
                         .numbered_by_row = (padded && settings_.pad_left) || packed || numbers_by_row(model_, true),
-                        .packed = packed};
+                        .packed = packed,
+                        .memory = model_.memory().trained};
   return machines_.emplace(length, make_machine(model_, parameters_, extents, true, arena_)).first->second;
 }
 
@@ -80,7 +98,9 @@ StepReport Trainer::update() {
     else
       feed(m, model_, examples, settings_.pad_left, numbers);
     m.program->input(m.recorded.divisor)[0] = static_cast<Real>(report.tokens);  // of all micro-batches: their losses add up to one mean
+    remembered_[static_cast<std::size_t>(i)].write(m, examples);
     m.program->forward(static_cast<std::uint64_t>(micro_batch));
+    remembered_[static_cast<std::size_t>(i)].take(m);
     const auto loss = static_cast<double>(m.program->read(m.recorded.result.loss)[0]);
     if (!std::isfinite(loss)) diverged(m, micro_batch, fmt::format("the loss is {}", loss));
     report.loss += loss;

@@ -1,10 +1,9 @@
 // Derived runs, explained schemes and compared runs, as a user has them.
 #include <doctest/doctest.h>
+#include "sextant/experiment/json.hpp"
 
 #include <algorithm>
 #include <cmath>
-
-#include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
 
@@ -26,7 +25,7 @@ fs::path trained(const fs::path& folder, const std::string& scheme, std::vector<
   return run;
 }
 
-nlohmann::json record(const fs::path& run) { return nlohmann::json::parse(file_bytes(run / "result.json")); }
+Json record(const fs::path& run) { return read_json(file_bytes(run / "result.json")); }
 
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -37,7 +36,7 @@ TEST_CASE("extend measures a run under an extension, with its trained length aga
   const Exit exit = run_program({"extend", parent.string(), "--out", derived.string(), "--json", "--set", "position.extension.method=yarn", "--set",
                                  "position.extension.factor=2", "--set", "position.extension.beta_fast=1.5", "--set", "task.eval_lengths=[9,12]"});
   REQUIRE_MESSAGE(exit.code == 0, exit.errors);
-  const auto rows = nlohmann::json::parse(exit.output).at("comparison");
+  const auto rows = read_json(exit.output).at("comparison");
   REQUIRE(rows.size() == 3);
   CHECK(rows[0].at("length") == 6);  // the parent's longest trained length, though nobody asked for it
   CHECK(rows[0].at("region") == "in");
@@ -53,7 +52,7 @@ TEST_CASE("extend measures a run under an extension, with its trained length aga
   CHECK(answer.code == 0);
   const Exit diff = run_program({"diff", parent.string(), derived.string(), "--json"});
   std::vector<std::string> keys;
-  const auto differing = nlohmann::json::parse(diff.output).at("differences");
+  const auto differing = read_json(diff.output).at("differences");
   for (const auto& d : differing) keys.push_back(d.at("key"));
   for (const std::string& key : keys) CHECK(holds(key, "position.extension."));
   CHECK(std::find(keys.begin(), keys.end(), "position.extension.method") != keys.end());
@@ -109,17 +108,17 @@ TEST_CASE("what makes no sense as a derived run is refused with what would") {
 }
 
 TEST_CASE("explain has a page for every scheme, with its numbers as JSON") {
-  const auto listed = nlohmann::json::parse(run_program({"list", "schemes", "--json"}).output);
+  const auto listed = read_json(run_program({"list", "schemes", "--json"}).output);
   for (const auto& scheme : listed.at("schemes")) {
     const std::string name = scheme.at("name");
     CAPTURE(name);
     const Exit page = run_program({"explain", name});
     CHECK_MESSAGE(page.code == 0, page.errors);
     for (const char* part : {"paper", "formula", "acts on", "by distance towards the past"}) CHECK(holds(page.output, part));
-    const auto numbers = nlohmann::json::parse(run_program({"explain", name, "--json"}).output);
+    const auto numbers = read_json(run_program({"explain", name, "--json"}).output);
     CHECK(numbers.at("curve").at("values")[0].size() == numbers.at("curve").at("distances").size());
   }
-  const auto alibi = nlohmann::json::parse(run_program({"explain", "alibi", "--json", "--set", "model.heads=8"}).output);
+  const auto alibi = read_json(run_program({"explain", "alibi", "--json", "--set", "model.heads=8"}).output);
   const auto slopes = alibi.at("decoder").at("schemes")[0].at("facts").at("slopes");
   for (int h = 0; h < 8; ++h) CHECK(slopes[h] == std::exp2(-(h + 1)));
 }
@@ -129,8 +128,8 @@ TEST_CASE("a scheme for each layer with a window for each, and numbers drawn at 
   const fs::path run = trained(
       folder, "", {"position.layers=[\"rope\",\"none\"]", "position.window.size=[4,0]", "position.numbering.policy=randomized", "position.numbering.range=64"});
   const auto decoder = record(run).at("position").at("decoder");
-  CHECK(decoder.at("layers") == nlohmann::json::parse(R"(["rope","none"])"));
-  CHECK(decoder.at("window").at("size") == nlohmann::json::parse("[4,0]"));
+  CHECK(decoder.at("layers") == read_json(R"(["rope","none"])"));
+  CHECK(decoder.at("window").at("size") == read_json("[4,0]"));
   CHECK(record(run).at("scheme") == "rope/none(numbering.policy=randomized, numbering.range=64, window.size=[4, 0])");
   CHECK(run_program({"generate", run.string(), "--prompt", "s1 s2 s3"}).code == 0);
   CHECK(run_program({"eval", run.string(), "--lengths", "3,9"}).code == 0);

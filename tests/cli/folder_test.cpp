@@ -1,9 +1,8 @@
 // A run's or an ablation's folder from the outside: what was trained there stays what it says, whoever comes next.
 #include <doctest/doctest.h>
+#include "sextant/experiment/json.hpp"
 
 #include <csignal>
-
-#include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
 
@@ -209,7 +208,7 @@ TEST_CASE("eval takes only lengths that the task has, each once, and tells no ti
   const auto eval = [](const std::string& of, const std::string& lengths) { return run_program({"eval", of, "--json", "--lengths", lengths}); };
   CHECK(eval(run, "3,3").code == 2);
   CHECK(holds(eval(run, "3,3").errors, "names the length 3 twice"));
-  const auto rows = nlohmann::json::parse(eval(run, "3,6").output).at("comparison");
+  const auto rows = read_json(eval(run, "3,6").output).at("comparison");
   CHECK(rows.size() == 2);
   CHECK(rows.at(0).at("ms_per_step").is_null());
 
@@ -258,12 +257,12 @@ TEST_CASE("the seconds of a run are those of all its sessions") {
   double last = 0, at_stop = 0;
   std::ifstream metrics(run / "metrics.jsonl");
   for (std::string line; std::getline(metrics, line);) {
-    const auto json = nlohmann::json::parse(line);
+    const auto json = read_json(line);
     if (!json.contains("elapsed")) continue;
     CHECK(json.at("elapsed").get<double>() >= last);
     last = json.at("elapsed");
     if (!json.contains("loss")) at_stop = last;
   }
   CHECK(at_stop <= last);
-  CHECK(nlohmann::json::parse(file_bytes(run / "result.json")).at("seconds").get<double>() == doctest::Approx(last).epsilon(1e-9));
+  CHECK(read_json(file_bytes(run / "result.json")).at("seconds").get<double>() == doctest::Approx(last).epsilon(1e-9));
 }

@@ -3,9 +3,8 @@
 
 #include <sstream>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/program.hpp"
+#include "sextant/experiment/json.hpp"
 #include "sextant/experiment/table.hpp"
 
 using namespace sextant;
@@ -72,9 +71,9 @@ TEST_CASE("verify, doctor, config show and ablate plan give their figures as JSO
   const auto json = [&](const Words& arguments) {
     const Exit exit = run_program(arguments, folder);
     CAPTURE(exit.output);
-    const auto document = nlohmann::json::parse(exit.output, nullptr, false);
-    REQUIRE(document.is_object());
-    return document;
+    const auto document = try_json(exit.output);
+    REQUIRE((document && document->is_object()));
+    return *document;
   };
   const auto verified = json({"verify", "--json", passing}).at("files").at(0);
   CHECK(verified.at("state") == "PASS");

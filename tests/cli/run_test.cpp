@@ -1,9 +1,8 @@
 // Runs from the outside: the same bits for any number of threads, for jobs side by side, and for a run that was stopped.
 #include <doctest/doctest.h>
+#include "sextant/experiment/json.hpp"
 
 #include <csignal>
-
-#include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
 
@@ -59,7 +58,7 @@ TEST_CASE("an ablation gives the same bits with one job and with two, and its co
   CHECK(a.size() == 8);
   CHECK(a == b);
 
-  const auto rows = nlohmann::json::parse(one.output).at("comparison");
+  const auto rows = read_json(one.output).at("comparison");
   REQUIRE(rows.size() == 4);
   for (const auto& row : rows) {
     for (const char* key : {"task", "kind", "variant", "layers", "front_token", "scheme", "seeds", "exact_match", "exact_match_low", "exact_match_high",
@@ -125,7 +124,7 @@ TEST_CASE("a run gives the same bits for 1, 2 and 3 threads, and stopped by SIGT
   std::ifstream metrics(folder / "parts" / "metrics.jsonl");
   std::int64_t expected = 0;
   for (std::string line; std::getline(metrics, line);) {
-    const auto json = nlohmann::json::parse(line);
+    const auto json = read_json(line);
     if (json.contains("loss")) REQUIRE(json.at("step") == ++expected);
   }
   CHECK(expected == 3000);

@@ -25,7 +25,7 @@ struct RunSettings {
     std::string scheme;                        ///< empty for a stack that the model's kind does not have; "rope/none" for a list by layer
     std::vector<std::string> pattern;          ///< the scheme's name, or a list that repeats over the layers
     Settings settings;                         ///< the knobs of all of them; what two of them share has one value
-    std::map<std::string, Settings> sections;  ///< "numbering", "numbering.eval", "extension", "window", "logit_scaling"
+    std::map<std::string, Settings> sections;  ///< "numbering", "numbering.eval", "extension", "window", "logit_scaling", "abacus"
 
     const Settings& numbering() const { return sections.at("numbering"); }
   };

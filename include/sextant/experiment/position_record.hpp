@@ -11,8 +11,8 @@
 
 namespace sextant {
 
-/// The record as JSON text, for the lengths that are evaluated.
-std::string position_record(const RunSettings& run, const Transformer& model);
+/// The record as JSON text, for the lengths that are evaluated. `parameters_added` is how many numbers the schemes declare.
+std::string position_record(const RunSettings& run, const Transformer& model, Index parameters_added);
 
 /// How far and how a score depends on distance: for queries and keys of equal content, at the scheme's first values.
 struct DistanceCurve {

@@ -10,6 +10,7 @@
 
 #include "sextant/base/kind.hpp"
 #include "sextant/nn/attention.hpp"
+#include "sextant/position/abacus.hpp"
 #include "sextant/position/logit_scaling.hpp"
 #include "sextant/position/numbering.hpp"
 #include "sextant/position/scheme.hpp"
@@ -45,6 +46,7 @@ struct StackPosition {
   Extension extension = {};
   WindowSettings window = {};
   LogitScaling scaling = {};
+  Abacus abacus = {};
 
   const SchemeUse& of_layer(Index layer) const { return pattern[static_cast<std::size_t>(layer) % pattern.size()]; }
 };
@@ -64,6 +66,7 @@ struct Extents {
   bool packed = false;           ///< a row may hold several documents, which do not see each other
   bool free_numbers = false;     ///< position numbers come from outside, whatever the numbering says
   Index cached = 0;              ///< places for tokens read before, in the stack that writes
+  Index memory = 0;              ///< places for hidden states of the segments before, in every layer
   Index final_length = 0;        ///< of the whole sequence that is being written; 0: that of this recording
 };
 
@@ -72,6 +75,7 @@ struct StreamInputs {
   Indices tokens;     ///< [B, T]
   Numbers positions;  ///< [P, T]
   Flags mask;         ///< [B, T], 1 for a real token; absent where nothing is masked
+  Numbers places;     ///< [B, T], rows of the abacus table; absent where the stack has none
   Indices documents;  ///< [B, T], which document a token belongs to; absent where rows are not packed
 };
 
@@ -83,6 +87,17 @@ struct RecordedCache {
   Tensor memory;  ///< [B, S, D] input: what a seq2seq's encoder made of the source
 };
 
+/// What a recording reads of the segments before, and what it leaves to the next. The places come before the segment: [B, M + T].
+struct RecordedMemory {
+  Numbers positions;  ///< [1, M + T] of all keys
+  Flags mask;         ///< [B, M + T], 1 for a key that is there
+  struct Layer {
+    Tensor before;  ///< [B, M, D] input: no gradient goes through it
+    Tensor hidden;  ///< [B, T, D] result: what the layer was given
+  };
+  std::vector<Layer> layers;
+};
+
 /// A recorded model: where its inputs go and its results come from.
 struct Recorded {
   StreamInputs main;
@@ -91,9 +106,14 @@ struct Recorded {
   Tensor divisor;       ///< [1], see cross_entropy
   Tensor logits;        ///< [B * T, V]
   CrossEntropy result;
-  RecordedCache cache;  ///< empty unless asked for
+  RecordedCache cache;    ///< empty unless asked for
+  RecordedMemory memory;  ///< likewise
 
-  std::vector<AnyHandle> kept() const { return {logits, result.loss, result.rows}; }
+  std::vector<AnyHandle> kept() const {
+    std::vector<AnyHandle> handles = {logits, result.loss, result.rows};
+    for (const RecordedMemory::Layer& layer : memory.layers) handles.emplace_back(layer.hidden);
+    return handles;
+  }
 };
 
 class Transformer {
@@ -125,6 +145,12 @@ class Transformer {
   /// Where a stack's schemes act, in a recording of these extents.
   Site site(std::string_view stack, const Extents& extents) const;
 
+  /// How many places of the segments before its layers see: all layers, where any of them has a scheme that keeps some.
+  SegmentMemory memory() const;
+
+  /// Whether cached decoding equals the full pass; not so where frequencies follow the growing sequence.
+  bool decode_exact() const { return !main_position().extension.follow_length; }
+
   /// The most tokens that the main stream's scheme has positions for; a very large number for most.
   Index longest() const;
 
@@ -133,11 +159,11 @@ class Transformer {
 
  private:
   Tensor stack(Tape& tape, std::string_view name, const StreamInputs& in, const Extents& extents, bool training, Tensor memory, Flags memory_mask,
-               RecordedCache* cache) const;
+               RecordedCache* cache, RecordedMemory* segments = nullptr) const;
   Tensor norm(Tape& tape, std::string_view name, Tensor x) const;
   Tensor mlp(Tape& tape, Tensor x, bool training) const;
   Tensor head(Tape& tape, Tensor x) const;
-  StreamInputs inputs(Tape& tape, std::string_view prefix, Index length, const Extents& extents) const;
+  StreamInputs inputs(Tape& tape, std::string_view stack, Index length, const Extents& extents) const;
   const StackPosition& stack_position(std::string_view stack) const { return stack == "encoder" ? position_.encoder : position_.decoder; }
   template <class Body>
   void each_stack(const Body& body) const;

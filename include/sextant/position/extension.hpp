@@ -14,8 +14,9 @@
 //   rerope          distances stop growing at `window`, or grow `leak` times slower                    Su 2023
 //   drop            no rotation any more; to be followed by a short recalibration                      DroPE, 2512.12167
 //
-// A method that depends on n takes one n for a whole sequence (Site::length, or current_length), so that cached decoding equals the
-// full pass.
+// A method that depends on n takes one n for a whole sequence (Site::length, or current_length), in writing the final one, so that cached
+// decoding equals the full pass. With `follow_length` n is what there is so far: keys then turn at every token, and what they were
+// made of as well, so that no cache can hold them. That is declared not decode-exact, and every token is a pass over all before it.
 #pragma once
 
 #include <string>
@@ -31,6 +32,7 @@ struct Extension {
   double factor = 1;
   double original_length = 0;  ///< L; 0: the trained length
   double current_length = 0;   ///< n; 0: that of the sequence
+  bool follow_length = false;  ///< n grows while a sequence is written
   double beta_fast = 32, beta_slow = 1;
   bool ramp_by_index = true;    ///< over the planes' indices as in the released code; else over their turns as in the paper
   double attention_factor = 0;  ///< 0: the method's own

@@ -134,6 +134,13 @@ struct Fact {
 };
 using Facts = std::vector<Fact>;
 
+/// Hidden states of the segments before, which each layer of the stack sees in front of its own (Transformer-XL): how many places, in
+/// training and in evaluation. No gradient enters them.
+struct SegmentMemory {
+  Index trained = 0, evaluated = 0;
+  bool active() const { return trained > 0 || evaluated > 0; }
+};
+
 /// What becomes of attention sinks that a sliding window left behind.
 enum class SinkNumbers {
   unaffected,  ///< the scheme reads no position in the score: absolute, contextual, none
@@ -168,6 +175,9 @@ struct SchemeEntry {
 
   /// The derived truth at a site.
   std::function<Facts(const Settings&, const Site&)> facts = [](const Settings&, const Site&) { return Facts{}; };
+
+  /// What it keeps of the segments before; nothing for most.
+  std::function<SegmentMemory(const Settings&)> memory = [](const Settings&) { return SegmentMemory{}; };
 
   /// How many position numbers it knows, 0 to n - 1; infinity for most.
   std::function<double(const Settings&)> positions = [](const Settings&) { return std::numeric_limits<double>::infinity(); };

@@ -18,6 +18,7 @@ struct Presented {
   std::vector<Token> tokens;                          ///< the stream that logits are computed for
   std::vector<Token> targets;                         ///< by place of `tokens`; nothing_asked elsewhere
   std::vector<Index> asked;                           ///< the asked places, in the order of the answer (for tags: of Example::compared, if given)
+  bool continues = false;                             ///< it goes on from the segment that its row of the batch held before
   bool written = false;                               ///< the answer is written token by token: a prediction is the next input
 
   /// What is right, in the order of `asked`.

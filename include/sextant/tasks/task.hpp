@@ -40,6 +40,12 @@ struct Coupling {
   std::vector<std::int32_t> source, answer;
 };
 
+/// A piece of a longer text, read piece by piece.
+struct Segment {
+  Example example;
+  bool first = false;  ///< nothing came before it
+};
+
 /// Which examples: training never sees a test example.
 enum class Split { train, test };
 
@@ -54,8 +60,15 @@ class Task {
   virtual Example draw(Split split, Index length, Dice& dice) const = 0;
 
   /// How many distinct test examples of this length there are when they are few enough to go through; 0: draw them.
+  /// Where examples can be read as segments, each test example follows the one before.
   virtual Index test_count(Index /*length*/) const { return 0; }
   virtual Example test(Index /*length*/, Index /*number*/) const { return {}; }
+
+  /// Whether its examples can be read as consecutive segments, so that a memory of the one before is worth something.
+  virtual bool has_segments() const { return false; }
+  /// The number-th segment, from 0 without end, of one of `streams` streams that are read side by side. Throws an input Error where
+  /// there is too little for so many.
+  virtual Segment segment(Index /*length*/, Index /*stream*/, Index /*streams*/, Index /*number*/) const { return {}; }
 
   /// The numbers of a source of so many tokens, and of its answer.
   virtual Coupling coupling(Index /*source_length*/) const { return {}; }

@@ -32,11 +32,12 @@ struct Stretch {
   std::vector<Token> tokens;
   std::vector<double> numbers;     ///< their positions
   std::vector<std::uint8_t> mask;  ///< 0 at padding; empty: all are real
+  std::vector<double> places = {};  ///< rows of the abacus table, where the stack has one
 };
 
 class CachedDecoder {
  public:
-  /// Throws a usage Error for an encoder.
+  /// Throws a usage Error for an encoder, and for a model that is not decode-exact.
   CachedDecoder(const Transformer& model, ParameterStore& parameters, const DecodingExtents& extents);
 
   /// For a seq2seq, before anything is appended: what the decoder attends to. [rows * source_length]
@@ -47,6 +48,9 @@ class CachedDecoder {
 
   /// Forgets the last `count` tokens of every row.
   void roll_back(Index count);
+
+  /// Forgets all but the last `count` tokens of every row. They keep their numbers.
+  void keep_last(Index count);
 
   /// Tokens of each row so far, padding included.
   Index length() const { return length_; }

@@ -1,7 +1,8 @@
 // Answering a prompt with a trained model: greedy or sampled, token by token; or, for models that tag, a tag at each place.
 //
 // A sequence that fits the context is written with a cache (train/decoding.hpp), one step a token. One that outgrows it is cut at its
-// beginning, and what remains is read again for each token, numbered from the first number.
+// beginning, and what remains is read again for each token, numbered from the first number. A model with a memory of the segments before
+// outgrows nothing: every so many tokens as it was trained with, a segment ends, and what came before the memory is forgotten.
 #pragma once
 
 #include <vector>
@@ -23,6 +24,7 @@ struct Generated {
   bool tags = false;
   bool cut = false;     ///< the sequence outgrew the context
   bool cached = false;  ///< written with a cache of keys and values
+  bool uncacheable = false;  ///< frequencies followed the growing sequence, which no cache can
 };
 
 /// `prompt` as Task::encode gives it; not empty. `trained` is the longest trained example's length, as the task counts. Throws a

@@ -1,7 +1,7 @@
 // The training loop: batches by address, forward, backward, clipping, AdamW, and events for whoever watches.
 //
-// The state of a training is the parameters, the optimizer's two moments and the number of updates, nothing else: every
-// random draw has an address. So a training that continues from this state is the one that was never stopped.
+// The state of a training is the parameters, the optimizer's two moments, the number of updates, and what a model with a memory
+// remembers of the segments before; nothing else: every random draw has an address. So a training that continues from this state is the one that was never stopped.
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,7 @@
 
 #include "sextant/train/evaluator.hpp"
 #include "sextant/train/optimizer.hpp"
+#include "sextant/train/recurrence.hpp"
 
 namespace sextant {
 
@@ -59,6 +60,9 @@ class Trainer {
   std::int64_t step() const { return step_; }
   void set_step(std::int64_t step) { step_ = step; }
 
+  /// What belongs to the state beside parameters and moments; empty for most models.
+  std::vector<StateTensor> further_state();
+
   /// The largest memory plan among the Programs, in bytes.
   Index planned_bytes() const { return arena_->size(); }
 
@@ -78,6 +82,7 @@ class Trainer {
   ParameterStore parameters_;
   std::shared_ptr<Arena> arena_ = std::make_shared<Arena>();
   std::map<Index, Machine> machines_;
+  std::vector<Recurrence> remembered_;  ///< by micro-batch of the accumulation
   std::unique_ptr<Optimizer> optimizer_;
   Evaluator evaluator_;
   std::int64_t step_ = 0;

@@ -6,8 +6,14 @@
 // R is the sinusoid of width D, sines first; W [D, D], u and v [H, d] belong to each layer (the released program shares u and v). The
 // distances that occur are collected, each is projected once, and the pairs read the products by index: no shift trick, so nothing can
 // read another row's numbers, with or without memory, causal or not. Sines are odd, so left and right differ in an encoder.
+//
+// Recurrence: with `memory_length` = M each layer also sees its own input of the M tokens before the segment, as the segment before left
+// it (no gradient enters it, norms are applied to both). What is read then reaches back about layers x M tokens, and evaluation may take a
+// longer memory than training did. Distances go on over the border of segments; `clamp_length` holds them at a largest one.
 // Past the trained length: sinusoids of unseen distances meet a trained projection; degrades slowly.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "sextant/position/scheme.hpp"
 #include "sextant/position/sinusoid.hpp"
@@ -18,9 +24,12 @@ namespace {
 
 class TransformerXl final : public Scheme {
  public:
+  explicit TransformerXl(Index clamp_length) : clamp_length_(clamp_length) {}
+
   void begin(Tape& tape, const Site& site, const Places& places) override {
     heads_ = site.heads;
-    distances_ = distances(tape, places.query, places.key, site.distances, [site](double q, double k) { return site.distance(q, k); });
+    const double most = clamp_length_ > 0 ? static_cast<double>(clamp_length_) : std::numeric_limits<double>::infinity();
+    distances_ = distances(tape, places.query, places.key, site.distances, [site, most](double q, double k) { return std::clamp(site.distance(q, k), -most, most); });
     sinusoids_ = from_positions(tape, distances_.values, site.width,
                                 [](double distance, std::span<double> row) { sinusoid(distance, 10000, SinusoidLayout::concatenated, row); });  // [1, S, D]
   }
@@ -42,10 +51,15 @@ class TransformerXl final : public Scheme {
   }
 
  private:
-  Index heads_ = 1;
+  Index clamp_length_, heads_ = 1;
   Distances distances_;
   Tensor sinusoids_;
 };
+
+SegmentMemory memory_of(const Settings& settings) {
+  const Index trained = settings.integer("memory_length"), evaluated = settings.integer("eval_memory_length");
+  return {trained, evaluated < 0 ? trained : evaluated};
+}
 
 }  // namespace
 
@@ -65,9 +79,19 @@ SchemeEntry transformer_xl() {
       .beyond = "unseen sinusoids meet a trained projection; degrades slowly",
       .claims = {.relative = true, .zero_is_none = true},
       .sinks = SinkNumbers::renumbered,
-      .knobs = {},
-      .make = [](const Settings&) { return std::make_unique<TransformerXl>(); },
+      .knobs = {Knob::integer("memory_length", 0, 0, 1 << 20, "tokens of the segments before that each layer sees while it trains; 0: none"),
+                Knob::integer("eval_memory_length", -1, -1, 1 << 20, "the same in evaluation and writing; -1: as in training"),
+                Knob::integer("clamp_length", 0, 0, 1 << 30, "distances stop growing here; 0: never")},
+      .make = [](const Settings& settings) { return std::make_unique<TransformerXl>(settings.integer("clamp_length")); },
       .resolve = [](Settings&, const Site& site) { require(site.width % 2 == 0, "transformer_xl needs an even width, not model.dim = {}", site.width); },
+      .facts =
+          [](const Settings& settings, const Site& site) {
+            const SegmentMemory memory = memory_of(settings);
+            if (!memory.active()) return Facts{};
+            const auto reach = [&](Index places) { return static_cast<double>(site.layers * places); };
+            return Facts{{"reach of the memory in training and evaluation", {reach(memory.trained), reach(memory.evaluated)}}};
+          },
+      .memory = memory_of,
   };
 }
 

@@ -1,7 +1,8 @@
 // A language model on a file of the user's own: the next character, or byte, at every place. No preparation step.
 //
 // The file is cut once into a training part and, behind it, a validation part; evaluation reads the validation part from
-// its beginning in windows that do not overlap. A byte-order mark is dropped and CR LF is read as LF (both are said); nothing
+// its beginning in windows that do not overlap. A model with a memory of the segments before reads the training part in as many equal
+// streams as a batch has rows, each from its beginning to its end and then again, a little further along. A byte-order mark is dropped and CR LF is read as LF (both are said); nothing
 // else is changed.
 #include <algorithm>
 #include <set>
@@ -52,6 +53,17 @@ class Text final : public Task {
   Example draw(Split split, Index length, Dice& dice) const override {
     const Index begin = split == Split::train ? 0 : validation_begin_, end = split == Split::train ? train_end_ : size();
     return window(dice.between(begin, end - length - 1), length);
+  }
+
+  bool has_segments() const override { return true; }
+  Segment segment(Index length, Index stream, Index streams, Index number) const override {
+    const Index share = train_end_ / streams, count = (share - 1) / length;
+    if (count < 1)
+      fail(ErrorKind::input, "the training part has {} {}, too few for {} streams of segments of {} side by side; give a longer text or a smaller train.batch",
+           train_end_, unit(), streams, length);
+    // What is left over moves the borders of the segments a little at every pass.
+    const Index pass = number / count, left_over = share - 1 - count * length;
+    return {window(stream * share + pass % (left_over + 1) + number % count * length, length), number % count == 0};
   }
 
   Index test_count(Index length) const override { return (size() - validation_begin_ - 1) / length; }
