@@ -58,7 +58,7 @@ const std::vector<Library> libraries = {
     {"HDF5", R"(hdf5(_hl)?\.h|H5.*\.h)", {"src/train/hdf5"}},
     {"CLI11", R"(CLI/.*)", {"src/cli/"}},
     {"spdlog", R"(spdlog/.*)", {"src/experiment/", "src/cli/"}},
-    {"nlohmann-json", R"(nlohmann/.*)", {"src/experiment/", "src/cli/"}},
+    {"nlohmann-json", R"(nlohmann/.*)", {"include/sextant/experiment/json.hpp", "src/experiment/", "src/cli/"}},
 };
 
 // ---- What is there ------------------------------------------------------------------------------------------------
