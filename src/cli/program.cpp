@@ -33,6 +33,7 @@ struct Program {
   ListArguments list;
   VerifyArguments verify;
   DoctorArguments doctor;
+  BenchArguments bench;
   ConfigArguments config;
 
   Program() {
@@ -120,6 +121,15 @@ struct Program {
     verb->add_flag("--here", verify.here, "read the files in this process");
     verb->add_flag("--json", verify.json, "the figures as JSON");
 
+    verb = app.add_subcommand("bench", "the time of a training step beside its matrix products alone, and schemes beside each other");
+    verb->add_option("--shape", bench.shape, "toy, nano, micro, baby or all")->check(CLI::IsMember({"toy", "nano", "micro", "baby", "all"}))->capture_default_str();
+    verb->add_option("--scheme", bench.schemes, "position schemes, measured in turns; or all")->delimiter(',')->capture_default_str();
+    verb->add_option("--length", bench.length, "tokens of a sequence instead of the shape's")->check(CLI::Range(1, 1 << 20));
+    verb->add_option("--batch", bench.batch, "sequences of a batch instead of the shape's")->check(CLI::Range(1, 1 << 20));
+    verb->add_option("--rounds", bench.rounds, "steps of each scheme; without: three seconds of them, at least five")->check(CLI::Range(1, 1000000));
+    add_threads(verb, bench.threads);
+    verb->add_flag("--json", bench.json, "one JSON object a line");
+
     verb = app.add_subcommand("doctor", "read back and judge what this machine offers");
     verb->add_option("--out", doctor.out, "the folder whose disk is tried")->capture_default_str();
     verb->add_flag("--json", doctor.json, "the findings as JSON");
@@ -147,6 +157,7 @@ struct Program {
     if (app.got_subcommand("ablate")) return cli::ablate(ablate);
     if (app.got_subcommand("list")) return cli::list(list);
     if (app.got_subcommand("verify")) return cli::verify(verify);
+    if (app.got_subcommand("bench")) return cli::bench(bench);
     if (app.got_subcommand("doctor")) return cli::doctor(doctor);
     return cli::config(config);
   }

@@ -50,8 +50,23 @@ void product(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real b
 
 }  // namespace
 
+namespace {
+ProductLog* open_log = nullptr;
+}
+
+ProductLog::ProductLog() { open_log = this; }
+ProductLog::~ProductLog() { open_log = nullptr; }
+
+void Product::operator()() const {
+  if (batched)
+    gemm_batch(batch, m, n, k, alpha, a, b, beta, c, c_stride);
+  else
+    gemm(m, n, k, alpha, a, b, beta, c, c_stride);
+}
+
 void gemm(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
   use_one_thread();
+  if (open_log != nullptr) open_log->add({{}, false, m, n, k, alpha, a, b, beta, c, c_stride});
   parallel_for(m, tile_rows, [&](Index begin, Index end) {
     Operand rows = a;
     rows.data += a.transposed ? begin : begin * a.stride;
@@ -61,6 +76,7 @@ void gemm(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta
 
 void gemm_batch(const Batch& batch, Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
   use_one_thread();
+  if (open_log != nullptr) open_log->add({batch, true, m, n, k, alpha, a, b, beta, c, c_stride});
   const Index grain = std::max<Index>(1, small_product / std::max<Index>(1, m * n * k));
   parallel_for(batch.outer * batch.inner, grain, [&](Index begin, Index end) {
     for (Index index = begin; index < end; ++index) {

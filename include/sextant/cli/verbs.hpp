@@ -25,6 +25,16 @@ struct TrainArguments {
 };
 int train(const TrainArguments& arguments);
 
+struct BenchArguments {
+  std::string shape = "all";
+  std::vector<std::string> schemes = {"learned"};
+  std::int64_t length = 0, batch = 0;  ///< 0: the shape's own
+  std::int64_t rounds = 0;             ///< 0: as many as take three seconds a scheme, at least five
+  int threads = 0;
+  bool json = false;
+};
+int bench(const BenchArguments& arguments);
+
 struct EvalArguments {
   std::string run;
   std::vector<std::int64_t> lengths;  ///< empty: the configured ones

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sextant/base/real.hpp"
 
@@ -37,6 +38,36 @@ struct Batch {
 
 /// As gemm, once for each matrix of the batch. The matrices of c must not overlap.
 void gemm_batch(const Batch& batch, Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride);
+
+/// One product as it was asked for, to be made again in the same memory.
+struct Product {
+  Batch batch;
+  bool batched;
+  Index m, n, k;
+  Real alpha;
+  Operand a, b;
+  Real beta;
+  Real* c;
+  Index c_stride;
+
+  void operator()() const;
+  double multiplications() const { return static_cast<double>(batch.outer * batch.inner) * static_cast<double>(m) * static_cast<double>(n * k); }
+};
+
+/// Writes down every product of this process while it lives; one at a time.
+class ProductLog {
+ public:
+  ProductLog();
+  ~ProductLog();
+  ProductLog(const ProductLog&) = delete;
+  ProductLog& operator=(const ProductLog&) = delete;
+
+  const std::vector<Product>& products() const { return products_; }
+  void add(const Product& product) { products_.push_back(product); }
+
+ private:
+  std::vector<Product> products_;
+};
 
 /// The kernel that OpenBLAS chose for this processor, for instance "Haswell": part of what fixes the bits of a result.
 std::string blas_kernel();

@@ -1,0 +1,53 @@
+// The time of a training step: forward, loss, backward, clipping and AdamW over fixed random tokens; and beside it the time of the
+// matrix products that the step issues and of nothing else, in the same memory: the floor that no bookkeeping can get below.
+//
+// The model is the one that the PyTorch peer builds (tests/peer): a pre-norm decoder with tanh GELU and a head of its own.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sextant/kernels/gemm.hpp"
+#include "sextant/train/batch.hpp"
+#include "sextant/train/optimizer.hpp"
+
+namespace sextant {
+
+/// The sizes of a measured model.
+struct BenchShape {
+  std::string name;
+  Index vocab, length, batch, layers, heads, width;
+};
+
+/// toy, nano (nanoGPT's CPU recipe), micro, baby (nanoGPT's character model).
+const std::vector<BenchShape>& bench_shapes();
+
+class StepBenchmark {
+ public:
+  /// A scheme with its default settings.
+  StepBenchmark(const BenchShape& shape, const SchemeEntry& scheme);
+
+  /// Seconds of one training step.
+  double step();
+  /// Seconds of its products alone, as the last step issued them.
+  double products();
+
+  /// Multiplications of numbers in one step's products.
+  double multiplications() const;
+
+  Index parameters() const { return parameters_.count(); }
+
+ private:
+  void train();
+
+  Transformer model_;
+  TrainSettings settings_;
+  ParameterStore parameters_{1};
+  Machine machine_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::vector<Product> products_;
+  std::int64_t done_ = 0;
+};
+
+}  // namespace sextant

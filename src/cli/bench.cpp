@@ -1,0 +1,154 @@
+// sextant bench: how long a training step takes, beside its matrix products alone, and what each position scheme adds to it.
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iostream>
+
+#include "sextant/cli/common.hpp"
+#include "sextant/experiment/json.hpp"
+#include "sextant/experiment/process.hpp"
+#include "sextant/experiment/table.hpp"
+#include "sextant/train/benchmark.hpp"
+
+namespace sextant::cli {
+
+namespace {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+double least(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
+
+struct Measured {
+  std::string scheme;
+  std::unique_ptr<StepBenchmark> benchmark;
+  std::vector<double> steps, products;
+  double peak_mb = 0;
+};
+
+/// Of this program alone: what getrusage tells begins with the process that started it.
+double own_peak_mb() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;
+  return 0;
+}
+
+/// Schemes that are measured in turns share a process, so each one's peak is that of a process of its own.
+double peak_alone_mb(const BenchShape& shape, const std::string& scheme, int threads) {
+  Command command;
+  command.arguments = {own_image,  "bench",
+                       "--json",   "--rounds",
+                       "1",        "--shape",
+                       shape.name, "--length",
+                       std::to_string(shape.length), "--batch",
+                       std::to_string(shape.batch), "--scheme",
+                       scheme,     "--threads",
+                       std::to_string(threads)};
+  command.output.to = Sink::To::memory;
+  command.errors.to = Sink::To::discard;
+  Child child(command);
+  const Exit& exit = child.wait();
+  const auto line = try_json(exit.output);
+  if (!exit.well() || !line) fail(ErrorKind::failure, "measuring the memory of {} at {} ended with {}", scheme, shape.name, exit.text());
+  return line->at("peak_mb");
+}
+
+std::vector<std::string> schemes_of(const std::vector<std::string>& named) {
+  std::vector<std::string> schemes;
+  for (const std::string& name : named == std::vector<std::string>{"all"} ? scheme_names() : named)
+    if (std::find(schemes.begin(), schemes.end(), find_scheme(name).name) == schemes.end()) schemes.push_back(name);
+  // What is added is told beside the plain transformer, so it has to be in the same rounds.
+  if (schemes.size() > 1 && std::find(schemes.begin(), schemes.end(), "none") == schemes.end()) schemes.insert(schemes.begin(), "none");
+  return schemes;
+}
+
+/// One step and one pass over the products of every scheme in each round, so that a slow moment of the machine falls on all of them.
+std::vector<Measured> measure(const BenchShape& shape, const std::vector<std::string>& schemes, std::int64_t rounds, int threads) {
+  std::vector<Measured> all;
+  for (const std::string& scheme : schemes) all.push_back({scheme, std::make_unique<StepBenchmark>(shape, find_scheme(scheme)), {}, {}});
+  double spent = 0;
+  const double most = 3.0 * static_cast<double>(schemes.size());
+  for (std::int64_t round = 0; rounds > 0 ? round < rounds : round < 5 || spent < most; ++round)
+    for (Measured& m : all) {
+      m.steps.push_back(m.benchmark->step());
+      m.products.push_back(m.benchmark->products());
+      spent += m.steps.back();
+    }
+  for (Measured& m : all) m.peak_mb = all.size() == 1 ? own_peak_mb() : peak_alone_mb(shape, m.scheme, threads);
+  return all;
+}
+
+const Measured* plain_of(const std::vector<Measured>& all) {
+  const auto found = std::find_if(all.begin(), all.end(), [](const Measured& m) { return m.scheme == "none"; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+void print_lines(const BenchShape& shape, const std::vector<Measured>& all, int threads) {
+  const auto rounded = [](double value) { return std::round(1e3 * value) / 1e3; };
+  for (const Measured& m : all) {
+    const Measured* plain = plain_of(all);
+    std::cout << json_line(Json{{"shape", shape.name},
+                                {"scheme", m.scheme},
+                                {"threads", threads},
+                                {"length", shape.length},
+                                {"batch", shape.batch},
+                                {"rounds", m.steps.size()},
+                                {"step_ms_median", rounded(1e3 * median(m.steps))},
+                                {"step_ms_min", rounded(1e3 * least(m.steps))},
+                                {"floor_ms_median", rounded(1e3 * median(m.products))},
+                                {"floor_ms_min", rounded(1e3 * least(m.products))},
+                                {"ratio", rounded(least(m.steps) / least(m.products))},
+                                {"to_none", plain == nullptr ? Json(nullptr) : Json(rounded(least(m.steps) / least(plain->steps)))},
+                                {"tokens_per_s", std::round(static_cast<double>(shape.batch * shape.length) / median(m.steps))},
+                                {"peak_mb", rounded(m.peak_mb)},
+                                {"parameters", m.benchmark->parameters()},
+                                {"blas_kernel", blas_kernel()}})
+              << std::endl;
+  }
+}
+
+void add_rows(Table& table, const BenchShape& shape, const std::vector<Measured>& all) {
+  const Measured* plain = plain_of(all);
+  for (const Measured& m : all)
+    table.add({shape.name, m.scheme, fmt::format("{}", m.benchmark->parameters()),
+               plain == nullptr ? "" : fmt::format("{:+}", m.benchmark->parameters() - plain->benchmark->parameters()), fmt::format("{:.2f}", 1e3 * least(m.steps)),
+               fmt::format("{:.2f}", 1e3 * median(m.steps)), plain == nullptr ? "" : fmt::format("{:.2f}", least(m.steps) / least(plain->steps)),
+               fmt::format("{:.2f}", 1e3 * least(m.products)), fmt::format("{:.2f}", least(m.steps) / least(m.products)),
+               fmt::format("{:.0f}", static_cast<double>(shape.batch * shape.length) / median(m.steps)), fmt::format("{:.0f}", m.peak_mb)});
+}
+
+}  // namespace
+
+int bench(const BenchArguments& arguments) {
+  const std::vector<std::string> schemes = schemes_of(arguments.schemes);
+  const auto limit = limit_threads(arguments.threads);
+  Table table({{"shape"},
+               {"scheme"},
+               {"parameters", Align::right},
+               {"added", Align::right},
+               {"step ms, least", Align::right},
+               {"median", Align::right},
+               {"to none", Align::right},
+               {"products ms, least", Align::right},
+               {"step to products", Align::right},
+               {"tokens/s", Align::right},
+               {"peak MB", Align::right}});
+  for (BenchShape shape : bench_shapes()) {
+    if (arguments.shape != "all" && arguments.shape != shape.name) continue;
+    if (arguments.length > 0) shape.length = arguments.length;
+    if (arguments.batch > 0) shape.batch = arguments.batch;
+    const std::vector<Measured> all = measure(shape, schemes, arguments.rounds, threads());
+    if (arguments.json)
+      print_lines(shape, all, threads());
+    else
+      add_rows(table, shape, all);
+  }
+  if (!arguments.json) std::cout << table.text();
+  return well;
+}
+
+}  // namespace sextant::cli
