@@ -10,7 +10,8 @@
 using namespace sextant;
 
 TEST_CASE("bench measures schemes in turns, beside none and beside the products alone") {
-  const Exit exit = run_program({"bench", "--shape", "toy", "--scheme", "t5,rope,t5", "--rounds", "3", "--length", "8", "--batch", "4", "--threads", "1", "--json"});
+  const Exit exit =
+      run_program({"bench", "--shape", "toy", "--scheme", "t5,rope,t5", "--rounds", "3", "--length", "8", "--batch", "4", "--threads", "1", "--json"});
   CAPTURE(exit.errors);
   REQUIRE(exit.code == 0);
   std::istringstream lines(exit.output);
@@ -38,7 +39,8 @@ TEST_CASE("bench measures schemes in turns, beside none and beside the products 
 }
 
 TEST_CASE("bench refuses what is no scheme, no shape and no length") {
-  for (const std::vector<std::string>& wrong : std::vector<std::vector<std::string>>{{"--scheme", "rop"}, {"--shape", "huge"}, {"--length", "0"}, {"--rounds", "-1"}}) {
+  for (const std::vector<std::string>& wrong :
+       std::vector<std::vector<std::string>>{{"--scheme", "rop"}, {"--shape", "huge"}, {"--length", "0"}, {"--rounds", "-1"}}) {
     std::vector<std::string> arguments = {"bench"};
     arguments.insert(arguments.end(), wrong.begin(), wrong.end());
     CHECK(run_program(arguments).code == 2);

@@ -45,8 +45,8 @@ struct Subject {
   ParameterStore store{5};
 
   explicit Subject(StackPosition position, Index layers = 3, bool norm_first = true)
-      : model({.kind = Kind::decoder, .vocab = vocab, .layers = layers, .dim = 16, .heads = 2, .ffn_dim = 24, .norm_first = norm_first}, {{}, std::move(position)},
-              4) {
+      : model({.kind = Kind::decoder, .vocab = vocab, .layers = layers, .dim = 16, .heads = 2, .ffn_dim = 24, .norm_first = norm_first},
+              {{}, std::move(position)}, 4) {
     Tape tape(store);
     model.record(tape, {.rows = 1, .length = 2}, false);
     for (const Parameter& parameter : store.list()) {
@@ -73,8 +73,7 @@ struct Subject {
       m.program->forward();
       memory.take(m);
       const auto logits = m.program->read(m.recorded.logits);
-      for (Index row = 0; row < count; ++row)
-        std::copy_n(logits.data() + row * segment * vocab, segment * vocab, all.data() + (row * length + begin) * vocab);
+      for (Index row = 0; row < count; ++row) std::copy_n(logits.data() + row * segment * vocab, segment * vocab, all.data() + (row * length + begin) * vocab);
     }
     return all;
   }
@@ -131,13 +130,7 @@ TrainSettings quick(std::int64_t steps, std::int64_t batch) {
 }
 
 Transformer reader(const Task& task, StackPosition position, Index length, double dropout = 0) {
-  return Transformer({.kind = Kind::decoder,
-                      .vocab = task.vocabulary().size(),
-                      .layers = 2,
-                      .dim = 32,
-                      .heads = 2,
-                      .ffn_dim = 64,
-                      .dropout = dropout},
+  return Transformer({.kind = Kind::decoder, .vocab = task.vocabulary().size(), .layers = 2, .dim = 32, .heads = 2, .ffn_dim = 64, .dropout = dropout},
                      {{}, std::move(position)}, length);
 }
 
@@ -208,25 +201,59 @@ TEST_CASE("a row that starts anew has forgotten, whatever the other rows remembe
   CHECK(difference(places(one_anew, 0, 4), places(both_on, 0, 4)) >= 1e-3);
 }
 
-TEST_CASE("the gradient is that of a memory held fixed" * doctest::skip(sizeof(Real) == 4)) {
-  Subject subject(remembering(3), 2);
-  Tape tape(subject.store);
-  const Recorded r = subject.model.record(tape, {.rows = 2, .length = 3, .memory = 3}, true);
-  for (std::size_t i = 0; i < 6; ++i) tape.data(r.main.tokens)[i] = tape.data(r.targets)[i] = static_cast<Token>(i + 1);
-  std::iota(tape.data(r.main.positions).begin(), tape.data(r.main.positions).end(), 0.0);
-  std::iota(tape.data(r.memory.positions).begin(), tape.data(r.memory.positions).end(), -3.0);
-  std::ranges::fill(tape.data(r.memory.mask), std::uint8_t{1});
-  tape.data(r.memory.mask)[0] = 0;  // one place of the first row is empty
-  tape.data(r.divisor)[0] = 6;
-  for (const RecordedMemory::Layer& layer : r.memory.layers) {
-    const Stream draws(9, "memory");
-    for (std::size_t i = 0; i < tape.data(layer.before).size(); ++i) tape.data(layer.before)[i] = static_cast<Real>(draws.normal(i));
+TEST_CASE("keys of the memory are as far away as they were read before: two of them before three queries") {
+  static std::vector<double> seen;
+  struct Probe final : Scheme {
+    void begin(Tape& tape, const Site&, const Places& places) override {
+      bias_ = from_pairs(tape, places.query, places.key, [](double q, double k) {
+        seen.push_back(q - k);
+        return 0.0;
+      });
+    }
+    Tensor score(Tape& tape, const Attending& a) override { return add(tape, Scheme::score(tape, a), bias_); }
+    Tensor bias_;
+  };
+  SchemeEntry probe;
+  probe.name = "probe";
+  probe.make = [](const Settings&) { return std::make_unique<Probe>(); };
+  probe.memory = [](const Settings&) { return SegmentMemory{2, 2}; };  // any scheme may have one
+  for (const std::int64_t offset : {0, 100}) {
+    Numbering numbering;
+    numbering.policy = offset == 0 ? "sequential" : "offset";
+    numbering.offset = offset;
+    Subject subject({.pattern = {{&probe, {}}}, .numbering = numbering, .eval_numbering = numbering}, 1);
+    CHECK(subject.model.memory().trained == 2);
+    Machine m = make_machine(subject.model, subject.store, {.rows = 1, .length = 3, .memory = 2}, false, std::make_shared<Arena>());
+    Presented segment;
+    segment.tokens = {1, 2, 3};
+    feed(m, subject.model, {segment}, false);
+    seen.clear();
+    m.program->forward();
+    CHECK(seen == std::vector<double>{2, 1, 0, -1, -2, 3, 2, 1, 0, -1, 4, 3, 2, 1, 0});
   }
-  tape.replay();
-  const GradientReport report = check_gradients(tape, r.result.loss, 11, 40);
-  CAPTURE(report.where);
-  CHECK(report.compared > 300);
-  CHECK(report.worst < 1e-6);
+}
+
+TEST_CASE("the gradient is that of a memory held fixed" * doctest::skip(sizeof(Real) == 4)) {
+  for (const Index clamp : {0, 2}) {
+    Subject subject(remembering(3, -1, clamp), 2);
+    Tape tape(subject.store);
+    const Recorded r = subject.model.record(tape, {.rows = 2, .length = 3, .memory = 3}, true);
+    for (std::size_t i = 0; i < 6; ++i) tape.data(r.main.tokens)[i] = tape.data(r.targets)[i] = static_cast<Token>(i + 1);
+    std::iota(tape.data(r.main.positions).begin(), tape.data(r.main.positions).end(), 0.0);
+    std::iota(tape.data(r.memory.positions).begin(), tape.data(r.memory.positions).end(), -3.0);
+    std::ranges::fill(tape.data(r.memory.mask), std::uint8_t{1});
+    tape.data(r.memory.mask)[0] = 0;  // one place of the first row is empty
+    tape.data(r.divisor)[0] = 6;
+    for (const RecordedMemory::Layer& layer : r.memory.layers) {
+      const Stream draws(9, "memory");
+      for (std::size_t i = 0; i < tape.data(layer.before).size(); ++i) tape.data(layer.before)[i] = static_cast<Real>(draws.normal(i));
+    }
+    tape.replay();
+    const GradientReport report = check_gradients(tape, r.result.loss, 11, 40);
+    CAPTURE(report.where);
+    CHECK(report.compared > 300);
+    CHECK(report.worst < 1e-6);
+  }
 }
 
 TEST_CASE("a training with a memory that was stopped after any step goes on bit for bit, and without its memory it does not") {
@@ -256,8 +283,8 @@ TEST_CASE("a training with a memory that was stopped after any step goes on bit 
     Trainer first(model, *task, settings, lengths);
     losses_of(first, stop_at);
     first.evaluate();  // reads with a memory of its own
-    save_checkpoint(file, {.step = static_cast<std::uint64_t>(stop_at)}, first.parameters(), first.optimizer().first_moment(), first.optimizer().second_moment(),
-                    first.further_state());
+    save_checkpoint(file, {.step = static_cast<std::uint64_t>(stop_at)}, first.parameters(), first.optimizer().first_moment(),
+                    first.optimizer().second_moment(), first.further_state());
     for (const bool remembers : {true, false}) {
       Trainer second(model, *task, settings, lengths);
       load_checkpoint(file, second.parameters(), second.optimizer().first_moment(), second.optimizer().second_moment(),
@@ -333,9 +360,7 @@ TEST_CASE("what is written segment after segment with a cache is what the segmen
 }
 
 TEST_CASE("a memory is refused where no segment follows another") {
-  const auto refused = [](const std::string& text) {
-    return error_of(ErrorKind::usage, [&] { assemble(resolve({parse_layer(text, "e.toml")})); });
-  };
+  const auto refused = [](const std::string& text) { return error_of(ErrorKind::usage, [&] { assemble(resolve({parse_layer(text, "e.toml")})); }); };
   const std::string memory = "[position]\nscheme = \"transformer_xl\"\nmemory_length = 8\n";
   CHECK(contains(refused(memory + "[task]\nname = \"copy\"\n"), {"memory_length", "copy", "do not continue"}));
   CHECK(contains(refused(memory + "[model]\nkind = \"encoder\"\n[task]\nname = \"copy\"\n"), {"decoder", "encoder", "memory_length = 0"}));

@@ -586,7 +586,11 @@ TEST_CASE("examples packed into one sequence give the losses and gradients that 
         CAPTURE(entry.name);
         CAPTURE(kind_name(kind));
         const Transformer model = model_for(*task, kind, entry.name);
-        TrainSettings settings = quick(1);  // later steps also differ by what AdamW makes of rounding
+        TrainSettings settings = quick(3);
+        // AdamW divides a gradient by its own size, so one that is zero in exact arithmetic (of a key's bias, which softmax cancels, or of
+        // CoPE's gates while its table is zero) moves its parameter by a whole step in the direction of rounding. A larger epsilon
+        // takes that away, and what is left is packing.
+        settings.epsilon = 1e-3;
         settings.pad_left = left;
         settings.batch = 6;
         const LengthSettings ragged{.shortest = 1, .longest = 7, .one_per_batch = false, .evaluated = {}};
@@ -594,9 +598,12 @@ TEST_CASE("examples packed into one sequence give the losses and gradients that 
         settings.batch = 2;
         settings.pack = 3;
         const Trace packed = train(model, *task, settings, ragged);
-        REQUIRE(packed.losses.size() == 1);
-        CHECK(std::abs(packed.losses[0] - alone.losses[0]) <= 1e-5);
-        CHECK(packed.norms[0] == doctest::Approx(alone.norms[0]).epsilon(1e-4));
+        REQUIRE(packed.losses.size() == 3);
+        for (std::size_t i = 0; i < 3; ++i) {
+          CAPTURE(i);
+          CHECK(std::abs(packed.losses[i] - alone.losses[i]) <= 1e-5);
+          CHECK(packed.norms[i] == doctest::Approx(alone.norms[i]).epsilon(1e-4));
+        }
       }
     }
   const Transformer both = model_for(*task, Kind::seq2seq, "rope");
