@@ -52,7 +52,16 @@ TEST_CASE("with follow_length every written token is what a pass over the sequen
   }
   const Generated other = generate(steady, *task, store, prompt, 30, {.most = 20});
   CHECK(other.cached);
-  CHECK(other.tokens != written.tokens);  // one length for the whole sequence is another model
+  const auto logits_at_length = [&](Index final_length) {  // of the first ten tokens
+    Machine m = make_machine(steady, store, {.rows = 1, .length = 10, .final_length = final_length}, false, std::make_shared<Arena>());
+    Presented row;
+    row.tokens = {all.begin(), all.begin() + 10};
+    feed(m, steady, {row}, false);
+    m.program->forward();
+    const auto logits = m.program->read(m.recorded.logits);
+    return std::vector<Real>(logits.begin(), logits.end());
+  };
+  CHECK(logits_at_length(10) != logits_at_length(24));  // one length for the whole sequence is another model
   CHECK_FALSE(model.decode_exact());
   CHECK_THROWS_WITH_AS(CachedDecoder(model, store, {.rows = 1, .most = 8}), doctest::Contains("not decode-exact"), Error);
 }

@@ -283,8 +283,9 @@ TEST_CASE("a training with a memory that was stopped after any step goes on bit 
     Trainer first(model, *task, settings, lengths);
     losses_of(first, stop_at);
     first.evaluate();  // reads with a memory of its own
-    save_checkpoint(file, {.step = static_cast<std::uint64_t>(stop_at)}, first.parameters(), first.optimizer().first_moment(),
-                    first.optimizer().second_moment(), first.further_state());
+    Checkpoint state;
+    state.step = static_cast<std::uint64_t>(stop_at);
+    save_checkpoint(file, state, first.parameters(), first.optimizer().first_moment(), first.optimizer().second_moment(), first.further_state());
     for (const bool remembers : {true, false}) {
       Trainer second(model, *task, settings, lengths);
       load_checkpoint(file, second.parameters(), second.optimizer().first_moment(), second.optimizer().second_moment(),
