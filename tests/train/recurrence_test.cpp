@@ -173,6 +173,18 @@ TEST_CASE("each layer carries what was read one segment further, and none carrie
   }
 }
 
+TEST_CASE("a memory shorter than a segment holds the last of what was read") {
+  Subject subject(remembering(2), 1);
+  const auto rows = texts(2, 12);
+  const Values pieces = subject.in_segments(rows, 4, 2);
+  for (const Index row : {0, 1})
+    for (const Index begin : {4, 8}) {  // with one layer it is as if the two tokens before were read again
+      const std::vector<Token>& text = rows[static_cast<std::size_t>(row)];
+      const Values again = subject.in_segments({{text.begin() + begin - 2, text.begin() + begin + 4}}, 6, 0);
+      CHECK(difference(places(again, 2, 6), places(pieces, 12 * row + begin, 12 * row + begin + 4)) <= same);
+    }
+}
+
 TEST_CASE("a row that starts anew has forgotten, whatever the other rows remember") {
   Subject subject(remembering(4));
   const auto rows = texts(2, 8);
@@ -313,6 +325,23 @@ TEST_CASE("every stream of a training reads its share from its beginning to its 
   CHECK(contains(error_of(ErrorKind::input, [&] { task->segment(8, 0, 80, 0); }), {"576 characters", "80 streams", "train.batch"}));
 }
 
+TEST_CASE("every row of every micro-batch of an update reads a stream of its own") {
+  const auto task = text_task(echoes(60), 8);
+  const Transformer model = reader(*task, remembering(8), 8);
+  TrainSettings settings = quick(5, 3);
+  settings.accumulate = 2;
+  const Trainer trainer(model, *task, settings, {.shortest = 8, .longest = 8, .one_per_batch = true, .evaluated = {8}});
+  for (std::int64_t update = 0; update < 40; ++update)
+    for (std::int64_t part = 0; part < 2; ++part) {
+      const auto rows = trainer.draw_batch(2 * update + part);
+      for (std::size_t row = 0; row < 3; ++row) {
+        const Segment segment = task->segment(8, 3 * part + static_cast<Index>(row), 6, update);
+        CHECK(rows[row].tokens == segment.example.source);
+        CHECK(rows[row].continues == !segment.first);
+      }
+    }
+}
+
 TEST_CASE("what lies in the segment before is learned with a memory and not without, and a longer memory than trained is read too") {
   const auto task = text_task(echoes(400), 8);
   const auto loss = [&](const StackPosition& position) {
@@ -337,11 +366,16 @@ TEST_CASE("what is written segment after segment with a cache is what the segmen
     ParameterStore store(5);
     Tape tape(store);
     model.record(tape, {.rows = 1, .length = 4}, false);
+    for (const Parameter& parameter : store.list()) {  // so far from even that every key matters
+      const Stream draws(3, "perturb/" + parameter.name);
+      const auto values = store.value(store.find(parameter.name));
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] += static_cast<Real>((parameter.shape.rank() > 1 ? 0.5 : 0.1) * draws.normal(i));
+    }
     const std::vector<Token> prompt = {1, 4, 2, 7, 3};
-    const Generated written = generate(model, *task, store, prompt, 4, {.most = 19});
+    const Generated written = generate(model, *task, store, prompt, 4, {.most = 59});
     CHECK(written.cached);
     CHECK_FALSE(written.cut);
-    REQUIRE(written.tokens.size() == 19);
+    REQUIRE(written.tokens.size() == 59);
     std::vector<Token> all = prompt;
     all.insert(all.end(), written.tokens.begin(), written.tokens.end());
     Machine m = make_machine(model, store, {.rows = 1, .length = 4, .memory = evaluated}, false, std::make_shared<Arena>());
