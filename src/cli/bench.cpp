@@ -40,13 +40,20 @@ double own_peak_mb() {
 /// Schemes that are measured in turns share a process, so each one's peak is that of a process of its own.
 double peak_alone_mb(const BenchShape& shape, const std::string& scheme, int threads) {
   Command command;
-  command.arguments = {own_image,  "bench",
-                       "--json",   "--rounds",
-                       "1",        "--shape",
-                       shape.name, "--length",
-                       std::to_string(shape.length), "--batch",
-                       std::to_string(shape.batch), "--scheme",
-                       scheme,     "--threads",
+  command.arguments = {own_image,
+                       "bench",
+                       "--json",
+                       "--rounds",
+                       "1",
+                       "--shape",
+                       shape.name,
+                       "--length",
+                       std::to_string(shape.length),
+                       "--batch",
+                       std::to_string(shape.batch),
+                       "--scheme",
+                       scheme,
+                       "--threads",
                        std::to_string(threads)};
   command.output.to = Sink::To::memory;
   command.errors.to = Sink::To::discard;
@@ -115,9 +122,10 @@ void add_rows(Table& table, const BenchShape& shape, const std::vector<Measured>
   const Measured* plain = plain_of(all);
   for (const Measured& m : all)
     table.add({shape.name, m.scheme, fmt::format("{}", m.benchmark->parameters()),
-               plain == nullptr ? "" : fmt::format("{:+}", m.benchmark->parameters() - plain->benchmark->parameters()), fmt::format("{:.2f}", 1e3 * least(m.steps)),
-               fmt::format("{:.2f}", 1e3 * median(m.steps)), plain == nullptr ? "" : fmt::format("{:.2f}", least(m.steps) / least(plain->steps)),
-               fmt::format("{:.2f}", 1e3 * least(m.products)), fmt::format("{:.2f}", least(m.steps) / least(m.products)),
+               plain == nullptr ? "" : fmt::format("{:+}", m.benchmark->parameters() - plain->benchmark->parameters()),
+               fmt::format("{:.2f}", 1e3 * least(m.steps)), fmt::format("{:.2f}", 1e3 * median(m.steps)),
+               plain == nullptr ? "" : fmt::format("{:.2f}", least(m.steps) / least(plain->steps)), fmt::format("{:.2f}", 1e3 * least(m.products)),
+               fmt::format("{:.2f}", least(m.steps) / least(m.products)),
                fmt::format("{:.0f}", static_cast<double>(shape.batch * shape.length) / median(m.steps)), fmt::format("{:.0f}", m.peak_mb)});
 }
 

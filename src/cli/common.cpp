@@ -6,6 +6,8 @@
 #include <ctime>
 #include <iostream>
 
+#include <fmt/ranges.h>
+
 #include "sextant/experiment/machine.hpp"
 #include "sextant/experiment/progress.hpp"
 #include "sextant/experiment/resources.hpp"
@@ -69,16 +71,30 @@ std::string command() {
   return stated && *stated ? stated : called_by_name;
 }
 
-std::string fitted_table(const std::vector<Cell>& cells) {
+namespace {
+
+/// The columns that stdout has; 0 where nobody looks.
+Index room() {
   const char* columns = std::getenv("COLUMNS");
   const bool limited = is_terminal(stdout) || (columns && *columns);
-  const FittedTable table = comparison_table(cells, limited ? terminal_of(stdout).columns : 0);
-  if (!table.dropped.empty()) {
-    std::string dropped;
-    for (const std::string& title : table.dropped) dropped += (dropped.empty() ? "" : ", ") + title;
-    say(fmt::format("left out for want of room: {}; a wider window, --json or --markdown shows all", dropped));
-  }
+  return limited ? terminal_of(stdout).columns : 0;
+}
+
+void say_what_is_missing(const std::vector<std::string>& titles, std::string_view remedy) {
+  if (!titles.empty()) say(fmt::format("left out for want of room: {}; {} shows all", fmt::join(titles, ", "), remedy));
+}
+
+}  // namespace
+
+std::string fitted_table(const std::vector<Cell>& cells) {
+  const FittedTable table = comparison_table(cells, room());
+  say_what_is_missing(table.dropped, "a wider window, --json or --markdown");
   return table.text;
+}
+
+std::string fitted_table(Table table, const std::vector<std::string>& dispensable) {
+  say_what_is_missing(table.fit(room(), dispensable), "a wider window or --json");
+  return table.text();
 }
 
 namespace {

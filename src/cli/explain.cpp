@@ -79,6 +79,9 @@ int explain(const ExplainArguments& arguments) {
   line("learned", entry.learned);
   line("parameters added", fmt::format("{} ({} layers, width {}, {} heads)", position_parameters(transformer), model.layers, model.dim, model.heads));
   line("cached of a key", entry.cache);
+  line("written with a cache", transformer.decode_exact() ? "as the full pass" : "not decode-exact: position.extension.follow_length, so nothing is cached");
+  const double known = entry.positions(use.settings);
+  line("positions", std::isfinite(known) ? fmt::format("{}, 0 to {}", known, known - 1) : "no maximum");
   line("cost of a step", entry.cost);
   line("past the trained length", entry.beyond);
   line("stacks", entry.claims.causal_only ? "causal only" : "encoder, decoder");

@@ -36,8 +36,7 @@ int generate(const GenerateArguments& arguments) {
   const Generated answer = answer_of(run, arguments.prompt, settings);
   const std::string text = task.decode(answer.tokens);
   if (answer.cut) say("the sequence outgrew the model's context; each token saw the last part of it, numbered anew (--context changes its length)");
-  if (answer.uncacheable)
-    say("position.extension.follow_length is not decode-exact: nothing was cached, every token was a pass over all before it");
+  if (answer.uncacheable) say("position.extension.follow_length is not decode-exact: nothing was cached, every token was a pass over all before it");
   if (arguments.json)
     std::cout << json_text(Json{{"prompt", arguments.prompt},
                                 {"tags", answer.tags},

@@ -1,7 +1,10 @@
 // sextant list: what is there to choose from.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
+
+#include <fmt/ranges.h>
 
 #include "sextant/cli/common.hpp"
 #include "sextant/experiment/json.hpp"
@@ -32,17 +35,26 @@ std::string kinds_text(const TaskEntry& entry) {
   return text;
 }
 
+/// Whether sequences can be too long for it.
+bool has_a_maximum(const SchemeEntry& entry) {
+  Settings settings(entry.knobs);
+  entry.resolve(settings, {.stack = "decoder", .causal = true, .layers = 2, .width = 64, .heads = 4, .trained_length = 64, .trained_numbers = 64});
+  return std::isfinite(entry.positions(settings));
+}
+
 void list_schemes() {
-  Table table({{"scheme"}, {"acts on"}, {"kind"}, {"learned"}, {"what it is"}, {"knobs"}});
+  Table table(
+      {{"scheme"}, {"acts on"}, {"kind"}, {"learned"}, {"maximum"}, {"stacks"}, {"cached"}, {"extensions"}, {"what it is"}, {"cost of a step"}, {"knobs"}});
   for (const SchemeEntry& entry : scheme_table())
-    table.add({entry.name, entry.acts, entry.kind, entry.learned == "nothing" ? "" : "yes", entry.summary, knobs_text(entry.knobs)});
-  std::cout << table.text();
+    table.add({entry.name, entry.acts, entry.kind, entry.learned, has_a_maximum(entry) ? "yes" : "", entry.claims.causal_only ? "causal" : "all", entry.cache,
+               fmt::format("{}", fmt::join(entry.extensions, " ")), entry.summary, entry.cost, knobs_text(entry.knobs)});
+  std::cout << fitted_table(std::move(table), {"knobs", "cost of a step", "learned", "what it is", "extensions", "cached", "stacks", "maximum"});
 }
 
 void list_tasks() {
   Table table({{"task"}, {"kinds"}, {"what is asked"}, {"knobs"}});
   for (const TaskEntry& entry : task_table()) table.add({entry.name, kinds_text(entry), entry.summary, knobs_text(entry.knobs)});
-  std::cout << table.text();
+  std::cout << fitted_table(std::move(table), {"knobs", "kinds"});
 }
 
 std::vector<std::string> files_of(const std::string& folder) {
@@ -62,7 +74,9 @@ Json as_json(const std::string& what) {
                       {"acts", e.acts},
                       {"kind", e.kind},
                       {"learned", e.learned},
+                      {"maximum", has_a_maximum(e)},
                       {"cached", e.cache},
+                      {"decode_exact", true},  // of every scheme; what is not is position.extension.follow_length
                       {"cost", e.cost},
                       {"causal_only", e.claims.causal_only},
                       {"extensions", e.extensions},

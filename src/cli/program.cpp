@@ -122,7 +122,9 @@ struct Program {
     verb->add_flag("--json", verify.json, "the figures as JSON");
 
     verb = app.add_subcommand("bench", "the time of a training step beside its matrix products alone, and schemes beside each other");
-    verb->add_option("--shape", bench.shape, "toy, nano, micro, baby or all")->check(CLI::IsMember({"toy", "nano", "micro", "baby", "all"}))->capture_default_str();
+    verb->add_option("--shape", bench.shape, "toy, nano, micro, baby or all")
+        ->check(CLI::IsMember({"toy", "nano", "micro", "baby", "all"}))
+        ->capture_default_str();
     verb->add_option("--scheme", bench.schemes, "position schemes, measured in turns; or all")->delimiter(',')->capture_default_str();
     verb->add_option("--length", bench.length, "tokens of a sequence instead of the shape's")->check(CLI::Range(1, 1 << 20));
     verb->add_option("--batch", bench.batch, "sequences of a batch instead of the shape's")->check(CLI::Range(1, 1 << 20));

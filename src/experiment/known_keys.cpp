@@ -103,12 +103,9 @@ std::vector<Knob> task_knobs(const TaskEntry& entry) {
 }
 
 const std::vector<PositionSection>& position_sections() {
-  static const std::vector<PositionSection> sections = {{"numbering", Numbering::knobs()},
-                                                        {"numbering.eval", Numbering::eval_knobs()},
-                                                        {"extension", Extension::knobs()},
-                                                        {"window", WindowSettings::knobs()},
-                                                        {"logit_scaling", LogitScaling::knobs()},
-                                                        {"abacus", Abacus::knobs()}};
+  static const std::vector<PositionSection> sections = {{"numbering", Numbering::knobs()},        {"numbering.eval", Numbering::eval_knobs()},
+                                                        {"extension", Extension::knobs()},        {"window", WindowSettings::knobs()},
+                                                        {"logit_scaling", LogitScaling::knobs()}, {"abacus", Abacus::knobs()}};
   return sections;
 }
 

@@ -58,6 +58,7 @@ std::string position_record(const RunSettings& run, const Transformer& model, In
   if (kind != Kind::decoder) j["encoder"] = stack_json(run.encoder, model.position().encoder, model.site("encoder", {.length = 0}));
   if (kind != Kind::encoder) j["decoder"] = stack_json(run.decoder, model.position().decoder, model.site("decoder", {.length = 0}));
   if (run.task_settings.has("eval_lengths")) j["evaluated_lengths"] = run.task_settings.integers("eval_lengths");
+  j["decode_exact"] = model.decode_exact();
   j["parameters_added"] = parameters_added;
   return json_text(j);
 }

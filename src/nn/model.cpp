@@ -314,7 +314,12 @@ Tensor Transformer::stack(Tape& tape, std::string_view name, const StreamInputs&
   }
   x = dropout(tape, x, p, "embedding");
 
-  Views views(tape, position, here, {.causal = here.causal, .keys = segments != nullptr ? segments->mask : cache != nullptr ? cache->mask : in.mask}, in.documents, length, keys);
+  Views views(tape, position, here,
+              {.causal = here.causal,
+               .keys = segments != nullptr ? segments->mask
+                       : cache != nullptr  ? cache->mask
+                                           : in.mask},
+              in.documents, length, keys);
   for (Index layer = 0; layer < model_.layers; ++layer) {
     const Tape::Scope layer_scope(tape, "layers." + std::to_string(layer));
     Scheme& scheme = schemes.of_layer(layer);

@@ -31,10 +31,8 @@ double seconds_of(const Body& body) {
 }  // namespace
 
 const std::vector<BenchShape>& bench_shapes() {
-  static const std::vector<BenchShape> shapes = {{"toy", 32, 16, 64, 2, 4, 64},
-                                                 {"nano", 65, 64, 12, 4, 4, 128},
-                                                 {"micro", 128, 128, 16, 4, 4, 128},
-                                                 {"baby", 65, 256, 16, 6, 6, 384}};
+  static const std::vector<BenchShape> shapes = {
+      {"toy", 32, 16, 64, 2, 4, 64}, {"nano", 65, 64, 12, 4, 4, 128}, {"micro", 128, 128, 16, 4, 4, 128}, {"baby", 65, 256, 16, 6, 6, 384}};
   return shapes;
 }
 

@@ -98,9 +98,8 @@ bool same(const Checkpoint& a, const Checkpoint& b) {
   const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
   const auto same_number = [&](const auto& x, const auto& y) { return x.first == y.first && bits(x.second) == bits(y.second); };
   return a.step == b.step && a.batches == b.batches && a.configuration == b.configuration && a.position == b.position &&
-         a.position_digest == b.position_digest && a.identity == b.identity && bits(a.beta1) == bits(b.beta1) &&
-         bits(a.beta2) == bits(b.beta2) && bits(a.epsilon) == bits(b.epsilon) &&
-         std::equal(a.numbers.begin(), a.numbers.end(), b.numbers.begin(), b.numbers.end(), same_number);
+         a.position_digest == b.position_digest && a.identity == b.identity && bits(a.beta1) == bits(b.beta1) && bits(a.beta2) == bits(b.beta2) &&
+         bits(a.epsilon) == bits(b.epsilon) && std::equal(a.numbers.begin(), a.numbers.end(), b.numbers.begin(), b.numbers.end(), same_number);
 }
 
 void check_contents(const fs::path& path, const Checkpoint& checkpoint, const std::vector<Parameter>& list, const Sections& sections,

@@ -23,7 +23,10 @@ Evaluator::Evaluator(const Transformer& model, const Task& task, ParameterStore&
 Machine& Evaluator::machine(Index length) {
   if (const auto found = machines_.find(length); found != machines_.end()) return found->second;
   const StreamLengths streams = stream_lengths(task_, model_.model().kind, length);
-  const Extents extents{.rows = settings_.batch, .length = streams.tokens, .source_length = streams.source, .numbered_by_row = numbers_by_row(model_, false),
+  const Extents extents{.rows = settings_.batch,
+                        .length = streams.tokens,
+                        .source_length = streams.source,
+                        .numbered_by_row = numbers_by_row(model_, false),
                         .memory = model_.memory().evaluated};
   return machines_.emplace(length, make_machine(model_, parameters_, extents, false, arena_)).first->second;
 }
@@ -56,8 +59,7 @@ LengthResult Evaluator::at(Index length) {
       rows.push_back(present(task_, kind, listed > 0 ? task_.test(length, i * listed / total) : task_.draw(Split::test, length, dice)));
       rows.back().continues = batch > 0;
     }
-    m.program->input(m.recorded.divisor)[0] =
-        static_cast<Real>(feed(m, model_, rows, false, {.step = static_cast<std::uint64_t>(batch * settings_.batch)}));
+    m.program->input(m.recorded.divisor)[0] = static_cast<Real>(feed(m, model_, rows, false, {.step = static_cast<std::uint64_t>(batch * settings_.batch)}));
     remembered.write(m, rows);
     m.program->forward();
     remembered.take(m);

@@ -98,8 +98,7 @@ void write_with_cache(const Transformer& model, ParameterStore& parameters, cons
   };
   const auto vocab = static_cast<std::size_t>(model.model().vocab);
   std::span<const Real> logits = decoder.append(stretch(row.tokens));
-  while (chosen(logits.last(vocab)) && static_cast<Index>(result.tokens.size()) < most)
-    logits = decoder.append(stretch({result.tokens.back()}));
+  while (chosen(logits.last(vocab)) && static_cast<Index>(result.tokens.size()) < most) logits = decoder.append(stretch({result.tokens.back()}));
 }
 
 /// Segment after segment, with a cache that holds the one that is read or written and the memory before it.

@@ -1,11 +1,13 @@
 // Derived runs, explained schemes and compared runs, as a user has them.
 #include <doctest/doctest.h>
-#include "sextant/experiment/json.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "cli/program.hpp"
+#include "sextant/experiment/json.hpp"
+#include "sextant/experiment/table.hpp"
 
 using namespace sextant;
 namespace fs = std::filesystem;
@@ -133,6 +135,88 @@ TEST_CASE("a scheme for each layer with a window for each, and numbers drawn at 
   CHECK(record(run).at("scheme") == "rope/none(numbering.policy=randomized, numbering.range=64, window.size=[4, 0])");
   CHECK(run_program({"generate", run.string(), "--prompt", "s1 s2 s3"}).code == 0);
   CHECK(run_program({"eval", run.string(), "--lengths", "3,9"}).code == 0);
+}
+
+TEST_CASE("a memory of segments trains, goes on, is evaluated, writes and is lengthened, and checkpoint and record tell of it") {
+  const fs::path folder = test_folder("memory"), run = folder / "run", derived = folder / "longer";
+  write_file(folder / "text", [] {
+    std::string text;
+    for (int i = 0; i < 3000; ++i) text += static_cast<char>('a' + i * i % 7);
+    return text;
+  }());
+  const std::vector<std::string> settings = {"position.scheme=transformer_xl",
+                                             "position.memory_length=8",
+                                             "task.name=text",
+                                             "task.file=" + (folder / "text").string(),
+                                             "task.train_length=[8,8]",
+                                             "task.eval_lengths=[8,16]",
+                                             "train.steps=12",
+                                             "train.batch=4",
+                                             "train.warmup=2",
+                                             "train.checkpoint_every=5",
+                                             "model.dim=16",
+                                             "model.heads=2",
+                                             "model.ffn_dim=32"};
+  const auto train = [&](const fs::path& out) {
+    std::vector<std::string> arguments = {"train", "--quiet", "--out", out.string()};
+    for (const std::string& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
+    const Exit exit = run_program(arguments);
+    REQUIRE_MESSAGE(exit.code == 0, exit.errors);
+  };
+  train(run);
+  const auto scheme = record(run).at("position").at("decoder").at("schemes")[0];
+  CHECK(scheme.at("settings").at("memory_length") == 8);
+  CHECK(scheme.at("facts").at("reach of the memory in training and evaluation") == read_json("[16,16]"));
+  // From a checkpoint in the middle it comes to the same end.
+  const fs::path again = folder / "again";
+  fs::copy(run, again, fs::copy_options::recursive);
+  fs::remove(again / "checkpoints/step-00000012.h5");
+  write_file(again / "status", "interrupted\n");
+  const std::string last = file_bytes(run / "checkpoints/step-00000012.h5");
+  train(again);
+  CHECK(file_bytes(again / "checkpoints/step-00000012.h5") == last);
+  CHECK(run_program({"eval", run.string(), "--lengths", "8,24"}).code == 0);
+  const Exit answer = run_program({"generate", run.string(), "--prompt", "abc", "--tokens", "50"});
+  CHECK(answer.code == 0);
+  CHECK_FALSE(holds(answer.errors, "outgrew"));
+  const Exit extend = run_program({"extend", run.string(), "--quiet", "--out", derived.string(), "--set", "position.eval_memory_length=24"});
+  CHECK_MESSAGE(extend.code == 0, extend.errors);
+  const auto loss = [](const fs::path& of) { return record(of).at("lengths")[0].at("loss").get<double>(); };
+  CHECK(loss(derived) != loss(run));
+}
+
+TEST_CASE("an abacus table and frequencies that follow the length train and answer, and the record tells of them") {
+  const fs::path folder = test_folder("abacus");
+  const fs::path run = trained(folder, "rope",
+                               {"position.abacus.rows=20", "position.abacus.max_shift=10", "position.extension.method=dynamic_ntk",
+                                "position.extension.factor=2", "position.extension.follow_length=true"});
+  const auto position = record(run).at("position");
+  CHECK(position.at("decoder").at("abacus").at("rows") == 20);
+  CHECK(position.at("decode_exact") == false);
+  CHECK(position.at("parameters_added") == 20 * 16);
+  CHECK(holds(record(run).at("scheme"), "abacus.rows=20"));
+  const Exit answer = run_program({"generate", run.string(), "--prompt", "s1 s2 s3"});
+  CHECK(answer.code == 0);
+  CHECK(holds(answer.errors, "not decode-exact"));
+}
+
+TEST_CASE("lists fit the terminal, and say what has no room") {
+  const auto width_of = [](const std::string& text) {
+    Index widest = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) widest = std::max(widest, display_width(line));
+    return widest;
+  };
+  setenv("COLUMNS", "80", 1);
+  for (const char* what : {"schemes", "tasks"}) {
+    const Exit narrow = run_program({"list", what});
+    CHECK(width_of(narrow.output) <= 80);
+    CHECK(holds(narrow.errors, "left out for want of room: knobs"));
+  }
+  unsetenv("COLUMNS");
+  const Exit whole = run_program({"list", "schemes"});
+  CHECK(whole.errors.empty());
+  for (const char* title : {"acts on", "learned", "maximum", "cached", "extensions", "cost of a step", "knobs"}) CHECK(holds(whole.output, title));
 }
 
 TEST_CASE("coupled numbers train, are evaluated and answer; a task without them is refused") {

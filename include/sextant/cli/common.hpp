@@ -12,6 +12,7 @@
 #include "sextant/cli/verbs.hpp"
 #include "sextant/experiment/comparison.hpp"
 #include "sextant/experiment/layer.hpp"
+#include "sextant/experiment/table.hpp"
 
 namespace sextant::cli {
 
@@ -67,6 +68,9 @@ void set_command(const std::string& called_by);
 /// The terminal table as wide as stdout is, with a line on stderr about the columns that had no room. Where nobody looks (a
 /// file, a pipe) and COLUMNS says nothing, all of it.
 std::string fitted_table(const std::vector<Cell>& cells);
+
+/// Likewise any table; `dispensable` are the titles of columns that can be left out, the first first.
+std::string fitted_table(Table table, const std::vector<std::string>& dispensable);
 
 /// A line on stderr.
 void say(const std::string& message);

@@ -24,13 +24,13 @@ namespace sextant {
 
 /// The state of a training apart from its parameters and moments.
 struct Checkpoint {
-  std::uint64_t step = 0;                    ///< updates done; the optimizer's bias correction continues from it
-  std::uint64_t batches = 0;                 ///< micro-batches drawn
-  std::string configuration;                 ///< the resolved configuration as TOML
+  std::uint64_t step = 0;                           ///< updates done; the optimizer's bias correction continues from it
+  std::uint64_t batches = 0;                        ///< micro-batches drawn
+  std::string configuration;                        ///< the resolved configuration as TOML
   std::string position = {}, position_digest = {};  ///< the position record as JSON, and its digest
-  std::string identity;                      ///< what tells this run from others, such as the hash of its configuration
-  double beta1 = 0, beta2 = 0, epsilon = 0;  ///< of the optimizer whose moments these are
-  std::map<std::string, double> numbers;     ///< further small state, such as the best loss so far
+  std::string identity;                             ///< what tells this run from others, such as the hash of its configuration
+  double beta1 = 0, beta2 = 0, epsilon = 0;         ///< of the optimizer whose moments these are
+  std::map<std::string, double> numbers;            ///< further small state, such as the best loss so far
 };
 
 /// A named tensor of the state beside parameters and moments.
@@ -48,8 +48,8 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 /// another version or another number type than this build, or does not hold exactly the store's parameters; missing,
 /// unexpected and differently shaped ones are then all listed. Nothing is written before all that holds. Without
 /// moments (empty spans) only the parameters are filled, for evaluation. `state` has to be there in the very same names and shapes.
-Checkpoint load_checkpoint(const std::filesystem::path& path, ParameterStore& parameters, std::span<Real> first_moment = {},
-                           std::span<Real> second_moment = {}, const std::vector<StateTensor>& state = {});
+Checkpoint load_checkpoint(const std::filesystem::path& path, ParameterStore& parameters, std::span<Real> first_moment = {}, std::span<Real> second_moment = {},
+                           const std::vector<StateTensor>& state = {});
 
 /// The checkpoint without its parameters, by whose configuration the model can be built.
 Checkpoint read_checkpoint(const std::filesystem::path& path);

@@ -30,8 +30,8 @@ struct DecodingExtents {
 /// The same number of tokens for every row, row after row.
 struct Stretch {
   std::vector<Token> tokens;
-  std::vector<double> numbers;     ///< their positions
-  std::vector<std::uint8_t> mask;  ///< 0 at padding; empty: all are real
+  std::vector<double> numbers;      ///< their positions
+  std::vector<std::uint8_t> mask;   ///< 0 at padding; empty: all are real
   std::vector<double> places = {};  ///< rows of the abacus table, where the stack has one
 };
 

@@ -22,8 +22,8 @@ struct GenerationSettings {
 struct Generated {
   std::vector<Token> tokens = {};  ///< what was written, or the tag at each place of the prompt
   bool tags = false;
-  bool cut = false;     ///< the sequence outgrew the context
-  bool cached = false;  ///< written with a cache of keys and values
+  bool cut = false;          ///< the sequence outgrew the context
+  bool cached = false;       ///< written with a cache of keys and values
   bool uncacheable = false;  ///< frequencies followed the growing sequence, which no cache can
 };
 

@@ -1,7 +1,8 @@
 // The training loop: batches by address, forward, backward, clipping, AdamW, and events for whoever watches.
 //
 // The state of a training is the parameters, the optimizer's two moments, the number of updates, and what a model with a memory
-// remembers of the segments before; nothing else: every random draw has an address. So a training that continues from this state is the one that was never stopped.
+// remembers of the segments before; nothing else: every random draw has an address. So a training that continues from this state is the one that was never
+// stopped.
 #pragma once
 
 #include <atomic>

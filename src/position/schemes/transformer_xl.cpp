@@ -29,7 +29,8 @@ class TransformerXl final : public Scheme {
   void begin(Tape& tape, const Site& site, const Places& places) override {
     heads_ = site.heads;
     const double most = clamp_length_ > 0 ? static_cast<double>(clamp_length_) : std::numeric_limits<double>::infinity();
-    distances_ = distances(tape, places.query, places.key, site.distances, [site, most](double q, double k) { return std::clamp(site.distance(q, k), -most, most); });
+    distances_ =
+        distances(tape, places.query, places.key, site.distances, [site, most](double q, double k) { return std::clamp(site.distance(q, k), -most, most); });
     sinusoids_ = from_positions(tape, distances_.values, site.width,
                                 [](double distance, std::span<double> row) { sinusoid(distance, 10000, SinusoidLayout::concatenated, row); });  // [1, S, D]
   }

@@ -155,7 +155,7 @@ namespace tasks {
 TaskEntry text() {
   return {
       .name = "text",
-      .summary = "a language model on a file of your own: the next character or byte",
+      .summary = "the next character or byte of a text file of your own",
       .counts = "characters",
       .kinds = {Kind::decoder},
       .knobs = {Knob::path("file", "text/devils-dictionary.txt", "the text, UTF-8 unless read as bytes"),
