@@ -76,6 +76,7 @@ std::vector<std::string> schemes_of(const std::vector<std::string>& named) {
 /// One step and one pass over the products of every scheme in each round, so that a slow moment of the machine falls on all of them.
 std::vector<Measured> measure(const BenchShape& shape, const std::vector<std::string>& schemes, std::int64_t rounds, int threads) {
   std::vector<Measured> all;
+  all.reserve(schemes.size());
   for (const std::string& scheme : schemes) all.push_back({scheme, std::make_unique<StepBenchmark>(shape, find_scheme(scheme)), {}, {}});
   double spent = 0;
   const double most = 3.0 * static_cast<double>(schemes.size());

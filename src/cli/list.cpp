@@ -48,7 +48,7 @@ void list_schemes() {
   for (const SchemeEntry& entry : scheme_table())
     table.add({entry.name, entry.acts, entry.kind, entry.learned, has_a_maximum(entry) ? "yes" : "", entry.claims.causal_only ? "causal" : "all", entry.cache,
                fmt::format("{}", fmt::join(entry.extensions, " ")), entry.summary, entry.cost, knobs_text(entry.knobs)});
-  std::cout << fitted_table(std::move(table), {"knobs", "cost of a step", "learned", "what it is", "extensions", "cached", "stacks", "maximum"});
+  std::cout << fitted_table(std::move(table), {"knobs", "cost of a step", "learned", "extensions", "cached", "stacks", "maximum", "what it is"});
 }
 
 void list_tasks() {

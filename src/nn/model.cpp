@@ -374,6 +374,7 @@ Recorded Transformer::record(Tape& tape, const Extents& extents, bool training) 
   Tensor memory;
   if (model_.kind == Kind::seq2seq) memory = stack(tape, "encoder", r.source, extents, training, {}, {}, nullptr);
   if (extents.memory > 0) {
+    require(!extents.masked && !extents.packed && !extents.numbered_by_row, "rows with a memory of the segments before are whole segments, numbered alike");
     const Index keys = extents.memory + extents.length;
     r.memory.positions = tape.input<Element::number>("key_positions", {1, keys});
     r.memory.mask = tape.input<Element::flag>("key_mask", {rows, keys});

@@ -18,6 +18,7 @@ Token choose(std::span<const Real> logits, const GenerationSettings& settings, d
   std::sort(order.begin(), order.end(), likelier);
   if (settings.top_k > 0 && settings.top_k < static_cast<Index>(order.size())) order.resize(static_cast<std::size_t>(settings.top_k));
   std::vector<double> weights;
+  weights.reserve(order.size());
   for (const Token id : order) weights.push_back(std::exp((logit(id) - logit(order.front())) / settings.temperature));
   double rest = draw * std::accumulate(weights.begin(), weights.end(), 0.0);
   for (std::size_t i = 0; i < order.size(); ++i)
@@ -170,7 +171,7 @@ Generated generate(const Transformer& model, const Task& task, ParameterStore& p
   row.numbers = coupled_numbers(task, kind, prompt_length, static_cast<Index>(row.tokens.size()));
   if (kind == Kind::seq2seq) row.source_numbers = task.coupling(prompt_length).source;
 
-  const Index source_length = static_cast<Index>(row.source.size());
+  const auto source_length = static_cast<Index>(row.source.size());
   const Index whole = static_cast<Index>(row.tokens.size()) + (row.written ? settings.most - 1 : 0);
   const Index natural = task.is_text() ? trained : row.written ? std::min(whole, model.longest()) : whole;
   const Index context = std::min(settings.context > 0 ? settings.context : natural, whole);
