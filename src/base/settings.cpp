@@ -157,7 +157,7 @@ Setting Knob::accept(const Setting& given) const {
   if (const auto* word = std::get_if<std::string>(&value); word && !choices.empty() && std::find(choices.begin(), choices.end(), *word) == choices.end()) {
     const std::string meant = nearest(*word, choices);
     if (meant.empty()) refuse();
-    fail(ErrorKind::usage, "\"{}\" is not {}; did you mean \"{}\"?", *word, allowed(), meant);
+    fail(ErrorKind::usage, R"("{}" is not {}; did you mean "{}"?)", *word, allowed(), meant);
   }
   return value;
 }

@@ -87,7 +87,7 @@ int run(const AblateArguments& arguments, const std::function<void()>& after_tab
     progress.clear();
     say(message);
   };
-  Index skipped = static_cast<Index>(ablation.runs.size());
+  auto skipped = static_cast<Index>(ablation.runs.size());
   events.on_ended = [&](Index ended, Index total) { progress.update(skipped - total + ended); };
   const AblationOutcome outcome = run_ablation(ablation, jobs_of(arguments.jobs), arguments.retry_failed, events, stop.signal());
   progress.finish();
@@ -128,7 +128,7 @@ int ablate(const AblateArguments& arguments) {
 }
 
 int demo(const DemoArguments& arguments) {
-  say("Trains \"dog bit man\" against \"man bit dog\" under six position schemes in three kinds of transformer, 3 seeds each: 54 small trainings.");
+  say(R"(Trains "dog bit man" against "man bit dog" under six position schemes in three kinds of transformer, 3 seeds each: 54 small trainings.)");
   const AblateArguments ablation{.action = "run",
                                  .experiment = "experiments/demo/experiment.toml",
                                  .configuration = {},

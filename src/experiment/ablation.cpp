@@ -154,7 +154,7 @@ Estimate estimate(const Ablation& ablation) {
       const double step = *std::min_element(seconds.begin(), seconds.end());
       // Three flat arrays in each of at most two checkpoints, and the small files.
       probes[key] = {once + step * std::max(0.0, steps - static_cast<double>(assembly.train.steps)),
-                     2 * 3 * trainer.parameters().count() * static_cast<Index>(sizeof(Real)) + 200'000};
+                     Index{6} * trainer.parameters().count() * static_cast<Index>(sizeof(Real)) + 200'000};
     }
     total.seconds += probes[key].seconds;
     total.disk_bytes += probes[key].disk;
