@@ -282,12 +282,17 @@ struct Writer {
       CAPTURE(chunk);
       check(worst);
     }
+    // What was wrong has to leave every place it reached: it is read one by one, so that later wrong tokens see earlier ones, and at once.
     CachedDecoder decoder = this->decoder();
     decoder.append(stretch(0, 6));
-    Stretch wrong = stretch(6, 4);
-    for (Token& token : wrong.tokens) token = 10 - token;
-    decoder.append(wrong);
-    decoder.roll_back(4);
+    for (const Index chunk : {Index{1}, Index{4}}) {
+      for (Index t = 6; t < 10; t += chunk) {
+        Stretch wrong = stretch(t, chunk);
+        for (Token& token : wrong.tokens) token = 10 - token;
+        decoder.append(wrong);
+      }
+      decoder.roll_back(4);
+    }
     decoder.append(stretch(6, 1));
     decoder.append({{0}, {main.numbers[7]}, {}});
     decoder.roll_back(1);
