@@ -373,7 +373,7 @@ void gradient(Tally& tally) {
       {"packed", {}, true},
   };
   const std::map<std::string, Given> edges = {
-      {"learned", {{"max_positions", std::int64_t{16}}}}, {"shaw", {{"clip", std::int64_t{2}}}},
+      {"learned", {{"max_positions", std::int64_t{17}}}}, {"shaw", {{"clip", std::int64_t{2}}}},
       {"deberta", {{"clip", std::int64_t{2}}}},           {"t5", {{"buckets", std::int64_t{8}}, {"max_distance", std::int64_t{8}}}},
       {"cope", {{"positions", std::int64_t{3}}}},         {"transformer_xl", {{"clamp_length", std::int64_t{3}}}},
   };
