@@ -82,6 +82,7 @@ struct Hide final : Op {
   explicit Hide(const Visible& v) : visible(v, 1) {}
 
   std::string_view name() const override { return "hide"; }
+  Reads backward_reads() const override { return Reads::none().input(1); }  // the flags
   void forward(const Run& run) const override { apply(run, run.real(0), {run.output(), false}); }
   void backward(const Run& run) const override { apply(run, run.gradient(), run.sink(0)); }
 

@@ -62,7 +62,7 @@ Numbering Numbering::evaluated(const Settings& eval) const {
 
 double Numbering::largest(Index length) const {
   if (length == 0) return -1;
-  if (policy == "randomized") return static_cast<double>(range - 1);
+  if (policy == "randomized") return static_cast<double>(real ? range : range - 1);  // real ones come as near to the range as one likes
   return static_cast<double>(offset + max_shift + length - (policy == "coupled" ? 0 : 1));
 }
 

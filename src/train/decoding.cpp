@@ -147,6 +147,21 @@ std::span<const Real> CachedDecoder::append(const Stretch& stretch) {
   return m.program->read(m.recorded.logits);
 }
 
+/// Empties what the Program's inputs hold of places behind the sequence's end. A key there is masked; what it carried could still be
+/// summed over, so it becomes 0, as in a place that was never filled.
+void CachedDecoder::forget(Machine& m) {
+  const Index stale = m.copied - length_;
+  if (stale <= 0) return;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const Tensor carried = m.recorded.cache.layers[i].carried;
+    if (!carried) continue;
+    const Index width = layers_[i].carried_width;
+    const auto values = m.program->input(carried);
+    for (Index row = 0; row < extents_.rows; ++row) std::fill_n(values.begin() + (row * m.capacity + length_) * width, stale * width, Real{0});
+  }
+  m.copied = length_;
+}
+
 void CachedDecoder::keep_last(Index count) {
   require(count >= 0 && count <= length_, "{} tokens cannot be kept of {}", count, length_);
   const Index dropped = length_ - count;
@@ -166,13 +181,16 @@ void CachedDecoder::keep_last(Index count) {
   shift(numbers_, extents_.rows, 1);
   shift(mask_, extents_.rows, 1);
   length_ = count;
-  for (auto& [key, m] : machines_) m.copied = 0;
+  for (auto& [key, m] : machines_) {
+    forget(m);
+    m.copied = 0;
+  }
 }
 
 void CachedDecoder::roll_back(Index count) {
   require(count >= 0 && count <= length_, "{} tokens cannot be taken back from {}", count, length_);
   length_ -= count;
-  for (auto& [key, m] : machines_) m.copied = std::min(m.copied, length_);
+  for (auto& [key, m] : machines_) forget(m);
 }
 
 }  // namespace sextant

@@ -57,6 +57,13 @@ TEST_CASE("every example records the op that it names") {
     }
 }
 
+TEST_CASE("a gradient that is NaN agrees with nothing, not with zero either") {
+  ParameterStore parameters(1);
+  Tape tape(parameters);
+  const Tensor x = tape.input<Element::real>("x", {3}, true);  // 0 / 0
+  CHECK_FALSE(check_gradients(tape, divide(tape, x, x), 1).worst < 1e-6);
+}
+
 #ifdef SEXTANT_DOUBLE
 
 TEST_CASE("every op's gradient agrees with central differences") {

@@ -406,6 +406,16 @@ TEST_CASE("an offset counts towards the end of a learned table") {
   CHECK_THROWS_WITH_AS(model.check_length(6, 0, "x"), doctest::Contains("need position 8 in the decoder"), Error);
 }
 
+TEST_CASE("a learned table that real numbers read between its rows needs a row at the end of their range") {
+  const auto transformer_of = [](std::int64_t rows) {
+    StackPosition position = stack_position("learned", {{"max_positions", rows}});
+    position.numbering = position.eval_numbering = {.policy = "randomized", .range = 8, .real = true};
+    return Transformer({.kind = Kind::decoder, .vocab = 7, .layers = 1, .dim = 8, .heads = 2, .ffn_dim = 8}, {position, position});
+  };
+  CHECK_NOTHROW(transformer_of(9).check_length(5, 0, "x"));
+  CHECK_THROWS_WITH_AS(transformer_of(8).check_length(5, 0, "x"), doctest::Contains("need position 8 in the decoder"), Error);
+}
+
 TEST_CASE("a learned table is by default as long as the longest trained sequence of its stack") {
   const Transformer model = transformer("learned", {}, Kind::seq2seq, 8, 2, 5, 12);
   CHECK(model.position().decoder.pattern.front().settings.integer("max_positions") == 5);

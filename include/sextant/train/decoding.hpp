@@ -70,6 +70,7 @@ class CachedDecoder {
   Machine& machine(Index count);
   void hand_over(Machine& machine);
   void take(Machine& machine);
+  void forget(Machine& machine);
 
   const Transformer& model_;
   ParameterStore& parameters_;
