@@ -7,15 +7,6 @@ namespace sextant {
 
 namespace {
 
-constexpr std::string_view advice = "; raise its maximum or shorten the length";
-
-/// The message with other advice at its end.
-Error advised(const Error& error, const std::string& other) {
-  const std::string message = error.what();
-  const std::size_t at = message.find(advice);
-  return at == std::string::npos ? error : Error(error.kind(), message.substr(0, at) + "; " + other);
-}
-
 /// The position numbers that the stacks with a table need for streams of these lengths.
 Index numbers_needed(const RunSettings& run, const Transformer& model, const StreamLengths& streams, bool training) {
   double largest = 0;
@@ -36,7 +27,7 @@ void check_length(const RunSettings& run, const Assembly& a, std::int64_t length
   } catch (const Error& error) {
     const Index needed = numbers_needed(run, *a.model, streams, training);
     throw needed > 1
-        ? advised(error, fmt::format("set position.max_positions = {} (the rows that training never reaches stay noise), or shorten {}", needed, key))
+        ? error.advised(fmt::format("set position.max_positions = {} (the rows that training never reaches stay noise), or shorten {}", needed, key))
         : error;
   }
 }
@@ -65,6 +56,6 @@ std::string warmup_remark(const RunSettings& run) {
                      run.train.integer("steps"));
 }
 
-Error of_trained_model(const Error& error) { return advised(error, "it was trained so, so shorten the length"); }
+Error of_trained_model(const Error& error) { return error.advised("it was trained so, so shorten the length"); }
 
 }  // namespace sextant

@@ -159,9 +159,11 @@ void Transformer::check_length(Index length, Index source_length, std::string_vi
     const double factor = position.extension.method == "linear" ? position.extension.factor : 1.0, largest = numbering.largest(tokens) / factor;
     for (const SchemeUse& use : position.pattern) {
       const double known = use.entry->positions(use.settings);
-      require(largest <= known - 1,
-              "{}: sequences of {} tokens need position {} in the {}, but scheme \"{}\" knows {} positions (0 to {}); raise its maximum or shorten the length",
-              what, tokens, largest, stack, use.entry->name, known, known - 1);
+      if (largest > known - 1)
+        throw Error(ErrorKind::usage,
+                    fmt::format("{}: sequences of {} tokens need position {} in the {}, but scheme \"{}\" knows {} positions (0 to {})", what, tokens, largest,
+                                stack, use.entry->name, known, known - 1),
+                    "raise its maximum or shorten the length");
     }
   });
 }

@@ -25,15 +25,21 @@ enum class ErrorKind {
 
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  /// `advice`, where callers further up may know better, stands behind the fact: "the fact; the advice".
+  Error(ErrorKind kind, const std::string& fact, const std::string& advice = "")
+      : std::runtime_error(advice.empty() ? fact : fact + "; " + advice), kind_(kind), fact_(fact), advice_(advice) {}
 
   ErrorKind kind() const { return kind_; }
 
   /// The same error with `place` in front of its message.
-  Error within(std::string_view place) const { return {kind_, fmt::format("{}: {}", place, what())}; }
+  Error within(std::string_view place) const { return {kind_, fmt::format("{}: {}", place, fact_), advice_}; }
+
+  /// The same fact with other advice; an error without advice stays as it is.
+  Error advised(const std::string& other) const { return advice_.empty() ? *this : Error(kind_, fact_, other); }
 
  private:
   ErrorKind kind_;
+  std::string fact_, advice_;
 };
 
 /// Throws an Error of the kind with a formatted message.
