@@ -125,9 +125,14 @@ Site Transformer::site(std::string_view stack, const Extents& extents) const {
             .trained_numbers = static_cast<Index>(position.numbering.largest(trained)) + 1,
             .real_numbers = position.numbering.real || position.eval_numbering.real,
             .length = final_length};
-  site.distances = extents.free_numbers
-                       ? std::max<Index>(1, (extents.numbered_by_row ? extents.rows : 1) * queries * keys)
-                       : std::max(position.numbering.distances(extents.rows, queries, keys), position.eval_numbering.distances(extents.rows, queries, keys));
+  const Index pairs = std::max<Index>(1, (extents.numbered_by_row ? extents.rows : 1) * queries * keys);
+  const auto distances_of = [&](const Numbering& numbering) {
+    const Index apart = numbering.distances(extents.rows, queries, keys);
+    if (!extents.packed || !numbering.drawn()) return apart;
+    // Each document of a row is shifted by itself, so that two of them can be any distance apart.
+    return std::max(apart, std::min(pairs, 2 * static_cast<Index>(numbering.largest(keys)) + 1));
+  };
+  site.distances = extents.free_numbers ? pairs : std::max(distances_of(position.numbering), distances_of(position.eval_numbering));
   site.extension = position.extension;
   site.window = {.size = position.window.size(0), .sinks = position.window.sinks};
   site.renumbers_sinks = position.window.sinks > 0 && position.window.renumber;

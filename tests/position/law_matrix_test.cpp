@@ -267,6 +267,7 @@ void packed_row(Tally& tally, const Case& c, bool left) {
     while (end < main.tokens.size() && main.documents[end] == main.documents[begin]) ++end;
     CAPTURE(begin);
     Feed alone(Ids(main.tokens.begin() + static_cast<std::ptrdiff_t>(begin), main.tokens.begin() + static_cast<std::ptrdiff_t>(end)));
+    std::copy_n(main.numbers.begin() + static_cast<std::ptrdiff_t>(begin), end - begin, alone.numbers.begin());
     const std::size_t shift = left ? 2 : 0;
     tally.at_most(difference(places(got, begin + shift, end + shift), subject.logits(alone)), same);
   }

@@ -61,6 +61,7 @@ inline const std::vector<Policy> policies = {
     {"randomized, real", {.policy = "randomized", .range = 64, .real = true}},
     {"coupled", {.policy = "coupled", .max_shift = 20}},
     {"packed", {}, true},
+    {"packed, shape", {.policy = "shape", .max_shift = 50}, true},
 };
 
 // ---- what is fed

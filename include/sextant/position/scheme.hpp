@@ -107,6 +107,7 @@ class Scheme {
   /// [B, H, Tq, d]
   virtual Tensor mix(Tape& tape, const Attending& attending, Tensor weights, Tensor value);
   /// Numbers [B, T, n] that belong to each key beside itself, from the hidden states [B, T, D] of their tokens; cached with it.
+  /// An empty place of a cache holds zeros.
   virtual Tensor carry(Tape& /*tape*/, Tensor /*hidden*/) { return {}; }
 
   /// The widths of what is cached: of a key as `transform` leaves it, and of what `carry` makes.
