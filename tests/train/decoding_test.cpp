@@ -99,3 +99,21 @@ TEST_CASE("a cache refuses more tokens than it was made for, and to take back wh
   CHECK_THROWS_WITH_AS(decoder.append(writer.stretch(0, 2)), "2 tokens after 12 do not fit a sequence of 13", Error);
   CHECK_THROWS_WITH_AS(decoder.roll_back(13), "13 tokens cannot be taken back from 12", Error);
 }
+
+TEST_CASE("of what was forgotten nothing is left, whatever way it had been read") {
+  for (const SchemeEntry& entry : scheme_table()) {
+    CAPTURE(entry.name);
+    Writer writer({with_scheme("none"), with_scheme(entry.name, room_for(entry.name))}, Kind::decoder);
+    const auto logits_after = [&](Index chunk) {  // chunks fill a Program's inputs, one long stretch does not
+      CachedDecoder decoder = writer.decoder();
+      for (Index t = 0; t < 8; t += chunk) decoder.append(writer.stretch(t, chunk));
+      decoder.keep_last(3);
+      CHECK(decoder.length() == 3);
+      const auto logits = decoder.append(writer.stretch(8, 1));
+      return Values(logits.begin(), logits.end());
+    };
+    const Values at_once = logits_after(8);
+    CHECK(difference(logits_after(1), at_once) <= same);
+    CHECK(difference(logits_after(4), at_once) <= same);
+  }
+}

@@ -27,7 +27,7 @@ class Error : public std::runtime_error {
  public:
   /// `advice`, where callers further up may know better, stands behind the fact: "the fact; the advice".
   Error(ErrorKind kind, const std::string& fact, const std::string& advice = "")
-      : std::runtime_error(advice.empty() ? fact : fact + "; " + advice), kind_(kind), fact_(fact), advice_(advice) {}
+      : std::runtime_error(advice.empty() ? fact : fmt::format("{}; {}", fact, advice)), kind_(kind), fact_(fact), advice_(advice) {}
 
   ErrorKind kind() const { return kind_; }
 
