@@ -31,12 +31,3 @@ if(SEXTANT_POISON)
 endif()
 target_include_directories(sextant_flags INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
-
-# Half of the time of a build went into reading the same headers again. A source still names every header it uses: the preset f64 builds without this.
-set(SEXTANT_PRECOMPILED <algorithm> <array> <chrono> <cmath> <cstdint> <filesystem> <fstream> <functional> <map> <memory> <numeric> <optional>
-  <span> <stdexcept> <string> <string_view> <unordered_map> <utility> <vector> <fmt/format.h> <nlohmann/json.hpp>)
-function(sextant_precompile target)
-  if(SEXTANT_PRECOMPILE)
-    target_precompile_headers(${target} PRIVATE ${SEXTANT_PRECOMPILED} ${ARGN})
-  endif()
-endfunction()
