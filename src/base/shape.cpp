@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "sextant/base/error.hpp"
 
 namespace sextant {

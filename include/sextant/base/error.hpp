@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace sextant {
 
@@ -26,26 +26,29 @@ enum class ErrorKind {
 class Error : public std::runtime_error {
  public:
   /// `advice`, where callers further up may know better, stands behind the fact: "the fact; the advice".
-  Error(ErrorKind kind, const std::string& fact, const std::string& advice = "")
-      : std::runtime_error(advice.empty() ? fact : fmt::format("{}; {}", fact, advice)), kind_(kind), fact_(fact), advice_(advice) {}
+  Error(ErrorKind kind, const std::string& fact, const std::string& advice = "");
 
   ErrorKind kind() const { return kind_; }
 
   /// The same error with `place` in front of its message.
-  Error within(std::string_view place) const { return {kind_, fmt::format("{}: {}", place, fact_), advice_}; }
+  Error within(std::string_view place) const;
 
   /// The same fact with other advice; an error without advice stays as it is.
-  Error advised(const std::string& other) const { return advice_.empty() ? *this : Error(kind_, fact_, other); }
+  Error advised(const std::string& other) const;
 
  private:
   ErrorKind kind_;
   std::string fact_, advice_;
 };
 
+namespace detail {
+[[noreturn]] void fail_formatted(ErrorKind kind, fmt::string_view format, fmt::format_args arguments);
+}
+
 /// Throws an Error of the kind with a formatted message.
 template <class... Arguments>
 [[noreturn]] void fail(ErrorKind kind, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  throw Error(kind, fmt::format(format, std::forward<Arguments>(arguments)...));
+  detail::fail_formatted(kind, format, fmt::make_format_args(arguments...));
 }
 
 /// Throws a usage Error unless the condition holds.
