@@ -1,5 +1,7 @@
 #include "sextant/experiment/assembly.hpp"
 
+#include <algorithm>
+
 namespace sextant {
 
 ModelPosition position_of(const RunSettings& run) {
@@ -38,7 +40,64 @@ void check_abacus(const Assembly& a) {
   for (const std::int64_t length : a.lengths.evaluated) check(length, false);
 }
 
+/// A memory needs segments to remember, and more of them than it holds: what it could never fill would only cost memory and time.
+void check_memory(const Assembly& a, const std::string& task) {
+  const SegmentMemory memory = a.model->memory();
+  if (!memory.active()) return;
+  require(a.task->has_segments(),
+          "position.memory_length remembers the segments before, but the task \"{}\" has none: its examples do not continue one another; set it to 0, or "
+          "task.name to \"text\"",
+          task);
+  require(a.lengths.shortest == a.lengths.longest,
+          "position.memory_length needs segments of one length, not task.train_length = [{}, {}]; give one length twice", a.lengths.shortest,
+          a.lengths.longest);
+  require(a.train.pack == 1, "position.memory_length and train.pack = {} exclude each other: a row is one segment of a longer text", a.train.pack);
+  const Index streams = a.train.batch * a.train.accumulate;
+  Index segments = 1;  // of a stream; the first one throws where the text is too short
+  a.task->segment(a.lengths.longest, 0, streams, 0);
+  while (!a.task->segment(a.lengths.longest, 0, streams, segments).first) ++segments;
+  require(
+      memory.trained <= segments * a.lengths.longest,
+      "position.memory_length = {} is longer than all that one of {} streams reads before it begins anew, {} tokens; shorten it, or give a longer text or a "
+      "smaller train.batch",
+      memory.trained, streams, segments * a.lengths.longest);
+  for (const std::int64_t length : a.lengths.evaluated) {
+    const Index part = (a.task->test_count(length) + a.train.batch - 1) / a.train.batch * length;
+    require(
+        memory.evaluated <= std::max<Index>(part, length),
+        "an evaluated memory of {} tokens is longer than all that one of {} streams reads, {} tokens at length {}; set position.eval_memory_length to that or "
+        "less",
+        memory.evaluated, a.train.batch, part, length);
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> remarks_on_abacus(const Assembly& a) {
+  std::vector<std::string> remarks;
+  const Kind kind = a.model->model().kind;
+  const auto largest = [&](std::int64_t length, bool of_source) -> std::int64_t {
+    Dice dice(0, "abacus");
+    const Presented p = present(*a.task, kind, a.task->draw(Split::train, length, dice));
+    const auto& places = of_source ? p.source_numbers : p.numbers;
+    return places.empty() ? 0 : *std::max_element(places.begin(), places.end());
+  };
+  const auto look = [&](const Abacus& abacus, const std::string& stack, bool of_source) {
+    if (!abacus.active()) return;
+    const std::int64_t trained = largest(a.lengths.longest, of_source) + abacus.max_shift;
+    if (trained < abacus.rows - 1)
+      remarks.push_back(
+          fmt::format("rows {} to {} of the {}'s abacus table stay as they are drawn: training reaches row {} (position.abacus.max_shift raises it)",
+                      trained + 1, abacus.rows - 1, stack, trained));
+    for (const std::int64_t length : a.lengths.evaluated)
+      if (const std::int64_t last = largest(length, of_source); last > trained)
+        remarks.push_back(
+            fmt::format("length {} is evaluated with rows up to {} of the {}'s abacus table, but training reaches row {}", length, last, stack, trained));
+  };
+  look(a.model->main_position().abacus, kind == Kind::encoder ? "encoder" : "decoder", false);
+  if (kind == Kind::seq2seq) look(a.model->position().encoder.abacus, "encoder", true);
+  return remarks;
+}
 
 Assembly assemble(const RunSettings& run) {
   Assembly a;
@@ -54,14 +113,7 @@ Assembly assemble(const RunSettings& run) {
   const StreamLengths longest = stream_lengths(*a.task, model.kind, a.lengths.longest);
   a.model = std::make_unique<Transformer>(std::move(model), position_of(run), longest.tokens, longest.source);
   check_abacus(a);
-  if (a.model->memory().active()) {
-    require(a.task->has_segments(), "memory_length remembers the segments before, but the task \"{}\" has none: its examples do not continue one another",
-            run.task);
-    require(a.lengths.shortest == a.lengths.longest, "memory_length needs segments of one length, not task.train_length = [{}, {}]; give one length twice",
-            a.lengths.shortest, a.lengths.longest);
-    require(a.train.pack == 1, "memory_length and train.pack = {} exclude each other: a row is one segment of a longer text", a.train.pack);
-    a.task->segment(a.lengths.longest, 0, a.train.batch * a.train.accumulate, 0);  // refuses a text that is too short
-  }
+  check_memory(a, run.task);
   return a;
 }
 

@@ -141,6 +141,7 @@ class TrainRun {
     if (const std::string remark = warmup_remark(run_); !remark.empty()) tell(remark);
     log_start(log_, run_, trainer_);
     for (const std::string& warning : assembly_.model->warnings()) tell("warning: " + warning);
+    for (const std::string& remark : remarks_on_abacus(assembly_)) tell("warning: " + remark);
     const bool resumed = resume(folder_.path(), record_.identity, trainer_, [this](const std::string& message) { tell(message); });
     if (!resumed && events_.first_values) events_.first_values(trainer_.parameters());
     record_.seconds = folder_.open_metrics(trainer_.step());

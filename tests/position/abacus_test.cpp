@@ -120,6 +120,17 @@ TEST_CASE("packed examples have the rows of the same examples alone") {
   }
 }
 
+TEST_CASE("rows that no training reaches, and lengths that need them, are told") {
+  const auto remarks = [](const std::string& abacus) { return remarks_on_abacus(assembled("decoder", "none", abacus)); };  // trained to 5, evaluated to 6
+  CHECK(remarks("rows = 10\nmax_shift = 4").empty());
+  const auto wide = remarks("rows = 20\nmax_shift = 4");
+  REQUIRE(wide.size() == 1);
+  CHECK(contains(wide[0], {"rows 10 to 19", "reaches row 9"}));
+  const auto short_of = remarks("rows = 7");
+  REQUIRE(short_of.size() == 2);
+  CHECK(contains(short_of[1], {"length 6", "up to 6", "reaches row 5"}));
+}
+
 TEST_CASE("an abacus that cannot hold the lengths, or has nothing to count, is refused before anything is trained") {
   CHECK(contains(refusal("decoder", "rows = 6"), {"row 6", "6 (0 to 5)", "position.abacus.rows"}));  // evaluated at 6
   CHECK(refusal("decoder", "rows = 7").empty());

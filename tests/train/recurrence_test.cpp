@@ -402,4 +402,9 @@ TEST_CASE("a memory is refused where no segment follows another") {
   CHECK(contains(refused(memory + "[position.numbering]\npolicy = \"randomized\"\nrange = 99\n[task]\nname = \"text\"\n"), {"randomized", "sequential"}));
   CHECK(contains(refused(memory + "[position.window]\nsize = 4\nsinks = 1\n[task]\nname = \"text\"\n"), {"sinks = 0"}));
   CHECK(contains(refused(memory + "[task]\nname = \"text\"\ntrain_length = [8, 16]\n"), {"one length", "[8, 16]"}));
+  // More than there is to remember costs memory without an end, and is never filled.
+  const std::string text = "[task]\nname = \"text\"\n[train]\nbatch = 8\n", scheme = "[position]\nscheme = \"transformer_xl\"\n";
+  CHECK(contains(refused(scheme + "memory_length = 1000000\n" + text), {"1000000", "8 streams", "42240 tokens"}));
+  CHECK(contains(refused(scheme + "memory_length = 64\neval_memory_length = 100000\n" + text), {"100000", "8 streams", "4736 tokens at length 64"}));
+  CHECK(refused(scheme + "memory_length = 64\neval_memory_length = 4736\n" + text) == "no Error");
 }

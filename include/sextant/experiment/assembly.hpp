@@ -18,6 +18,9 @@ struct Assembly {
 /// Builds all of it; throws usage and input Errors for what cannot work together.
 Assembly assemble(const RunSettings& run);
 
+/// Rows of abacus tables that no training reaches, and evaluations that need them; one sentence each.
+std::vector<std::string> remarks_on_abacus(const Assembly& assembly);
+
 /// The schemes of a configuration's stacks, as a model takes them.
 ModelPosition position_of(const RunSettings& run);
 
