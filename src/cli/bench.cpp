@@ -139,11 +139,11 @@ int bench(const BenchArguments& arguments) {
                {"scheme"},
                {"parameters", Align::right},
                {"added", Align::right},
-               {"step ms, least", Align::right},
+               {"step ms", Align::right},
                {"median", Align::right},
                {"to none", Align::right},
-               {"products ms, least", Align::right},
-               {"step to products", Align::right},
+               {"products ms", Align::right},
+               {"to products", Align::right},
                {"tokens/s", Align::right},
                {"peak MB", Align::right}});
   for (BenchShape shape : bench_shapes()) {
@@ -156,7 +156,7 @@ int bench(const BenchArguments& arguments) {
     else
       add_rows(table, shape, all);
   }
-  if (!arguments.json) std::cout << table.text();
+  if (!arguments.json) std::cout << fitted_table(std::move(table), {"tokens/s", "median", "peak MB", "parameters"});
   return well;
 }
 

@@ -56,7 +56,8 @@ namespace {
 
 /// A memory of the segments before works where a segment follows another, and where its tokens' numbers follow as well.
 void check_memory(Kind kind, const StackPosition& position) {
-  require(kind == Kind::decoder, "a memory of the segments before is for decoders, not for a model of the kind \"{}\"; set memory_length = 0", kind_name(kind));
+  require(kind == Kind::decoder, "a memory of the segments before needs model.kind = \"decoder\", not \"{}\"; change it, or set memory_length = 0",
+          kind_name(kind));
   for (const Numbering* numbering : {&position.numbering, &position.eval_numbering})
     require(numbering->policy == "sequential" || numbering->policy == "offset",
             "a memory of the segments before needs numbers that go on from segment to segment, not the policy \"{}\"; set memory_length = 0, or "

@@ -35,7 +35,7 @@ TEST_CASE("bench measures schemes in turns, beside none and beside the products 
   CHECK(schemes == std::vector<std::string>{"none", "t5", "rope"});
   const Exit table = run_program({"bench", "--shape", "toy", "--rounds", "1", "--length", "4", "--batch", "2"});
   CHECK(table.code == 0);
-  CHECK(table.output.find("step to products") != std::string::npos);
+  CHECK(table.output.find("to products") != std::string::npos);
 }
 
 TEST_CASE("bench refuses what is no scheme, no shape and no length") {
