@@ -156,7 +156,9 @@ int bench(const BenchArguments& arguments) {
     else
       add_rows(table, shape, all);
   }
-  if (!arguments.json) std::cout << fitted_table(std::move(table), {"tokens/s", "median", "peak MB", "parameters"});
+  if (arguments.json) return well;
+  say("step ms and products ms are the least of all rounds, and the ratios are of these; tokens/s is by the median");
+  std::cout << fitted_table(std::move(table), {"tokens/s", "median", "peak MB", "parameters"});
   return well;
 }
 
