@@ -2,8 +2,8 @@
 //
 // The file is cut once into a training part and, behind it, a validation part; evaluation reads the validation part from
 // its beginning in windows that do not overlap. A model with a memory of the segments before reads the training part in as many equal
-// streams as a batch has rows, each from its beginning to its end and then again, a little further along. A byte-order mark is dropped and CR LF is read as LF (both are said); nothing
-// else is changed.
+// streams as a batch has rows, each from its beginning to its end and then again, a little further along. A byte-order mark is dropped and CR LF is read as LF
+// (both are said); nothing else is changed.
 #include <algorithm>
 #include <set>
 
