@@ -7,18 +7,13 @@
 #include "sextant/cli/common.hpp"
 #include "sextant/experiment/json.hpp"
 #include "sextant/experiment/process.hpp"
+#include "sextant/experiment/statistics.hpp"
 #include "sextant/experiment/table.hpp"
 #include "sextant/train/benchmark.hpp"
 
 namespace sextant::cli {
 
 namespace {
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 double least(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
 

@@ -19,12 +19,6 @@ double mean_of(const std::vector<RunRecord>& runs, const std::function<double(co
   return sum / static_cast<double>(runs.size());
 }
 
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 /// The cell of some runs at their i-th evaluated length.
 Cell cell_of(const std::vector<RunRecord>& runs, std::size_t i) {
   Cell cell;
@@ -43,7 +37,7 @@ Cell cell_of(const std::vector<RunRecord>& runs, std::size_t i) {
   cell.exact_match = summarize(exact, successes, cell.examples);
   cell.token_accuracy = mean_of(runs, [i](const RunRecord& r) { return r.evaluation.lengths[i].token_accuracy(); });
   cell.loss = mean_of(runs, [i](const RunRecord& r) { return r.evaluation.lengths[i].loss; });
-  cell.milliseconds_per_step = median_of(times);
+  cell.milliseconds_per_step = median(times);
   const OrderResult& order = runs.front().evaluation.order;
   cell.paired = order.pairs > 0;
   if (!cell.paired) return cell;

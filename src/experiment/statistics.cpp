@@ -24,6 +24,13 @@ double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+double median(std::vector<double> values) {
+  expect(!values.empty(), "the median of no values; give at least one");
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
 double sample_deviation(std::span<const double> values) {
   expect(values.size() >= 2, "a deviation takes at least two values");
   const double centre = mean(values);

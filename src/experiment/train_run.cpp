@@ -93,7 +93,8 @@ std::string metrics_line(std::int64_t step, const Evaluation& evaluation) {
   return json_line(line);
 }
 
-double median(std::vector<double> values) {
+/// The middle value, the upper of the two middle ones for an even count; 0 for none.
+double upper_median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -216,7 +217,7 @@ class TrainRun {
     record_.problem = problem;
     if (outcome != "done") record_.evaluation = {};
     record_.parameters = trainer_.parameters().count();
-    record_.milliseconds_per_step = 1e3 * median(step_seconds_);
+    record_.milliseconds_per_step = 1e3 * upper_median(step_seconds_);
     write_results(folder_.path() / "results.h5", {record_});
     write_text_durably(folder_.record(), to_json(record_));
     folder_.set_status(outcome);

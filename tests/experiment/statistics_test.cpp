@@ -94,3 +94,10 @@ TEST_CASE("statistics refuse what has no meaning") {
   CHECK_THROWS_AS(summarize(std::vector<double>{0.5, 1.5}, 0, 0), Error);
   CHECK_THROWS_AS(summarize(std::vector<double>{0.5, nan}, 0, 0), Error);
 }
+
+TEST_CASE("the median is the middle value, or the mean of the two in the middle, whatever their order") {
+  CHECK(median({3}) == 3);
+  CHECK(median({9, 1, 4}) == 4);
+  CHECK(median({8, 1, 2, 100}) == 5);
+  CHECK_THROWS_WITH_AS(median({}), doctest::Contains("no values"), Error);
+}

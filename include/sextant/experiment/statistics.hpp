@@ -7,6 +7,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "sextant/base/real.hpp"
 
@@ -20,6 +21,9 @@ struct Interval {
 
 /// The arithmetic mean. Throws a failure Error when there is no value.
 double mean(std::span<const double> values);
+
+/// The middle value, the mean of the two middle ones for an even count. Throws a failure Error when there is no value.
+double median(std::vector<double> values);
 
 /// The standard deviation of a sample, with n - 1 below. Throws a failure Error for fewer than two values.
 double sample_deviation(std::span<const double> values);
