@@ -125,11 +125,72 @@ void add_rows(Table& table, const BenchShape& shape, const std::vector<Measured>
                fmt::format("{:.0f}", static_cast<double>(shape.batch * shape.length) / median(m.steps)), fmt::format("{:.0f}", m.peak_mb)});
 }
 
+/// The shapes that were asked for.
+std::vector<BenchShape> shapes_of(const BenchArguments& arguments) {
+  std::vector<BenchShape> result;
+  for (BenchShape shape : bench_shapes()) {
+    if (arguments.shape != "all" && arguments.shape != shape.name) continue;
+    if (arguments.length > 0) shape.length = arguments.length;
+    if (arguments.batch > 0) shape.batch = arguments.batch;
+    result.push_back(shape);
+  }
+  return result;
+}
+
+/// Time and bytes by op, the mean of some steps, the dearest first.
+int profile(const BenchArguments& arguments) {
+  Table table({{"shape"},
+               {"scheme"},
+               {"op"},
+               {"phase"},
+               {"calls", Align::right},
+               {"ms", Align::right},
+               {"share", Align::right},
+               {"MB", Align::right},
+               {"GB/s", Align::right}});
+  for (const BenchShape& shape : shapes_of(arguments))
+    for (const std::string& scheme : arguments.schemes) {
+      StepBenchmark benchmark(shape, find_scheme(scheme));
+      Profile measured;
+      double spent = 0;
+      std::int64_t steps = 0;
+      for (; arguments.rounds > 0 ? steps < arguments.rounds : steps < 5 || spent < 3; ++steps) {
+        benchmark.profile(measured);
+        spent = 0;
+        for (const Profile::Row& row : measured.rows()) spent += row.seconds;
+      }
+      std::vector<Profile::Row> rows = measured.rows();
+      std::stable_sort(rows.begin(), rows.end(), [](const Profile::Row& a, const Profile::Row& b) { return a.seconds > b.seconds; });
+      for (const Profile::Row& row : rows) {
+        const auto per_step = [&](double total) { return total / static_cast<double>(steps); };
+        const double ms = 1e3 * per_step(row.seconds), mb = 1e-6 * per_step(static_cast<double>(row.bytes)), calls = per_step(static_cast<double>(row.calls));
+        if (arguments.json)
+          std::cout << json_line(Json{{"shape", shape.name},
+                                      {"scheme", scheme},
+                                      {"threads", threads()},
+                                      {"op", row.what},
+                                      {"phase", row.phase},
+                                      {"steps", steps},
+                                      {"calls", calls},
+                                      {"ms", ms},
+                                      {"share", row.seconds / spent},
+                                      {"mb", mb}})
+                    << std::endl;
+        else
+          table.add({shape.name, scheme, row.what, row.phase, fmt::format("{:.0f}", calls), fmt::format("{:.3f}", ms),
+                     fmt::format("{:.1f} %", 100 * row.seconds / spent), fmt::format("{:.2f}", mb), fmt::format("{:.1f}", mb / ms)});
+      }
+    }
+  if (!arguments.json) std::cout << fitted_table(std::move(table), {"GB/s", "shape", "scheme"});
+  return well;
+}
+
 }  // namespace
 
 int bench(const BenchArguments& arguments) {
-  const std::vector<std::string> schemes = schemes_of(arguments.schemes);
   const auto limit = limit_threads(arguments.threads);
+  if (arguments.profile) return profile(arguments);
+  const std::vector<std::string> schemes = schemes_of(arguments.schemes);
   Table table({{"shape"},
                {"scheme"},
                {"parameters", Align::right},
@@ -141,10 +202,7 @@ int bench(const BenchArguments& arguments) {
                {"to products", Align::right},
                {"tokens/s", Align::right},
                {"peak MB", Align::right}});
-  for (BenchShape shape : bench_shapes()) {
-    if (arguments.shape != "all" && arguments.shape != shape.name) continue;
-    if (arguments.length > 0) shape.length = arguments.length;
-    if (arguments.batch > 0) shape.batch = arguments.batch;
+  for (const BenchShape& shape : shapes_of(arguments)) {
     const std::vector<Measured> all = measure(shape, schemes, arguments.rounds, threads());
     if (arguments.json)
       print_lines(shape, all, threads());

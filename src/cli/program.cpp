@@ -130,6 +130,7 @@ struct Program {
     verb->add_option("--batch", bench.batch, "sequences of a batch instead of the shape's")->check(CLI::Range(1, 1 << 20));
     verb->add_option("--rounds", bench.rounds, "steps of each scheme; without: three seconds of them, at least five")->check(CLI::Range(1, 1000000));
     add_threads(verb, bench.threads);
+    verb->add_flag("--profile", bench.profile, "where the time goes: milliseconds and bytes moved by op, instead of whole steps");
     verb->add_flag("--json", bench.json, "one JSON object a line");
 
     verb = app.add_subcommand("doctor", "read back and judge what this machine offers");

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include <cblas.h>
-
+#include "backend.hpp"
 #include "sextant/base/parallel.hpp"
 
 namespace sextant {
@@ -15,26 +14,6 @@ constexpr Index tile_rows = 64;
 /// A product of at most this many multiplications is not worth handing to another thread.
 constexpr Index small_product = Index{1} << 15;
 
-void use_one_thread() {
-  static const bool done = [] {
-    openblas_set_num_threads(1);
-    return true;
-  }();
-  (void)done;
-}
-
-void blas_gemm(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
-  const auto transpose = [](bool yes) { return yes ? CblasTrans : CblasNoTrans; };
-  const auto narrow = [](Index x) { return static_cast<blasint>(x); };
-#ifdef SEXTANT_DOUBLE
-  constexpr auto product = cblas_dgemm;
-#else
-  constexpr auto product = cblas_sgemm;
-#endif
-  product(CblasRowMajor, transpose(a.transposed), transpose(b.transposed), narrow(m), narrow(n), narrow(k), alpha, a.data, narrow(std::max<Index>(1, a.stride)),
-          b.data, narrow(std::max<Index>(1, b.stride)), beta, c, narrow(c_stride));
-}
-
 /// beta * c, the product of nothing.
 void scale(Index m, Index n, Real beta, Real* c, Index c_stride) {
   for (Index i = 0; i < m; ++i)
@@ -45,7 +24,7 @@ void scale(Index m, Index n, Real beta, Real* c, Index c_stride) {
 void product(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
   if (m == 0 || n == 0) return;
   if (k == 0) return scale(m, n, beta, c, c_stride);
-  blas_gemm(m, n, k, alpha, a, b, beta, c, c_stride);
+  openblas::product(m, n, k, alpha, a, b, beta, c, c_stride);
 }
 
 }  // namespace
@@ -65,7 +44,6 @@ void Product::operator()() const {
 }
 
 void gemm(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
-  use_one_thread();
   if (open_log != nullptr) open_log->add({{}, false, m, n, k, alpha, a, b, beta, c, c_stride});
   parallel_for(m, tile_rows, [&](Index begin, Index end) {
     Operand rows = a;
@@ -75,7 +53,6 @@ void gemm(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta
 }
 
 void gemm_batch(const Batch& batch, Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
-  use_one_thread();
   if (open_log != nullptr) open_log->add({batch, true, m, n, k, alpha, a, b, beta, c, c_stride});
   const Index grain = std::max<Index>(1, small_product / std::max<Index>(1, m * n * k));
   parallel_for(batch.outer * batch.inner, grain, [&](Index begin, Index end) {
@@ -86,15 +63,6 @@ void gemm_batch(const Batch& batch, Index m, Index n, Index k, Real alpha, Opera
               c_stride);
     }
   });
-}
-
-std::string blas_kernel() { return openblas_get_corename(); }
-
-std::string blas_version() { return openblas_get_config(); }
-
-int blas_threads() {
-  use_one_thread();
-  return openblas_get_num_threads();
 }
 
 }  // namespace sextant

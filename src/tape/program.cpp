@@ -148,11 +148,39 @@ void Program::write_numbers(Numbers handle, std::span<const double> numbers) {
 }
 
 void Program::run_forward(const Node& node, std::uint64_t step) {
+  const auto run = [&] { node.op->forward(Run(graph_, node, memory_, step, false)); };
   try {
-    node.op->forward(Run(graph_, node, memory_, step, false));
+    if (profile_ != nullptr)
+      profile_->measure(node.op->name(), "forward", bytes_moved(node, true), run);
+    else
+      run();
   } catch (const Error& error) {
     throw error.within(node.title());
   }
+}
+
+void Program::run_backward(const Node& node, std::uint64_t step, bool accumulate) {
+  const auto run = [&] { node.op->backward(Run(graph_, node, memory_, step, accumulate)); };
+  if (profile_ != nullptr)
+    profile_->measure(node.op->name(), "backward", bytes_moved(node, false), run);
+  else
+    run();
+}
+
+Index Program::bytes_moved(const Node& node, bool forward) const {
+  const Reads reads = node.op->backward_reads();
+  Index bytes = 0;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const Value& value = graph_[node.inputs[i]];
+    if (forward || (reads.inputs >> i & 1) != 0) bytes += value.bytes();
+    if (!forward && value.differentiable) bytes += value.bytes();
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const Value& value = graph_[node.outputs[i]];
+    if (forward || (reads.outputs >> i & 1) != 0) bytes += value.bytes();
+    if (!forward && value.differentiable) bytes += value.bytes();
+  }
+  return bytes;
 }
 
 void Program::bury([[maybe_unused]] std::size_t time) {
@@ -179,8 +207,7 @@ void Program::backward(std::uint64_t step, bool accumulate) {
   if (!accumulate) store.clear_gradients();  // for those that no op reaches
   *memory_.gradient[at(graph_[loss_].root)] = 1;
   for (std::size_t i = 0; i < backward_.size(); ++i) {
-    const Node& node = graph_.nodes[backward_[i]];
-    node.op->backward(Run(graph_, node, memory_, step, accumulate));
+    run_backward(graph_.nodes[backward_[i]], step, accumulate);
     bury(forward_.size() + i);
   }
 }

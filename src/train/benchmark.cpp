@@ -54,12 +54,23 @@ StepBenchmark::StepBenchmark(const BenchShape& shape, const SchemeEntry& scheme)
   products_ = log.products();
 }
 
-void StepBenchmark::train() {
+void StepBenchmark::train(Profile* profile) {
   const auto step = static_cast<std::uint64_t>(done_);
+  const auto measured = [&](std::string_view what, Index arrays, const auto& body) {
+    if (profile == nullptr) return body();
+    profile->measure(what, "update", arrays * static_cast<Index>(parameters_.values().size() * sizeof(Real)), body);
+  };
   machine_.program->forward(step);
   machine_.program->backward(step);
-  const double norm = gradient_norm(parameters_);
-  optimizer_->step(++done_, settings_.learning_rate, norm > 1 ? 1 / norm : 1);
+  double norm = 0;
+  measured("gradient norm", 1, [&] { norm = gradient_norm(parameters_); });
+  measured("adamw", 7, [&] { optimizer_->step(++done_, settings_.learning_rate, norm > 1 ? 1 / norm : 1); });
+}
+
+void StepBenchmark::profile(Profile& into) {
+  machine_.program->measure_into(&into);
+  train(&into);
+  machine_.program->measure_into(nullptr);
 }
 
 double StepBenchmark::multiplications() const {

@@ -51,7 +51,7 @@ struct Library {
   std::size_t files_at_most = 1000;
 };
 const std::vector<Library> libraries = {
-    {"OpenBLAS", R"((cblas|lapacke?|f77blas|openblas).*\.h)", {"src/kernels/gemm.cpp"}},
+    {"OpenBLAS", R"((cblas|lapacke?|f77blas|openblas).*\.h)", {"src/kernels/openblas.cpp"}},
     {"oneTBB", R"((oneapi/)?tbb/.*)", {"src/base/parallel.cpp"}},
     {"xsimd", R"(xsimd/.*)", {"src/kernels/vector.cpp"}},
     {"toml++", R"(toml\+\+/.*|toml\.hpp)", {"src/experiment/"}, 1},

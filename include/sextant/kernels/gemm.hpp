@@ -1,6 +1,6 @@
-// Matrix products through OpenBLAS: the only file that says cblas.
+// Matrix products in tiles, each made by a library in one thread.
 //
-// OpenBLAS runs with one thread. The rows of a product are cut into tiles of a fixed height, and the tiles (or the
+// The rows of a product are cut into tiles of a fixed height, and the tiles (or the
 // products of a batch) are the chunks of a parallel loop; since neither depends on the number of threads, the bits of a
 // result do not either. They do depend on the BLAS kernel that OpenBLAS chose for the processor: `blas_kernel` names it.
 #pragma once

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sextant/tape/profile.hpp"
 #include "sextant/tape/tape.hpp"
 
 namespace sextant {
@@ -44,6 +45,9 @@ class Program {
   /// when all are finite.
   std::string first_nonfinite(std::uint64_t step = 0);
 
+  /// Measures every op from now on, each for itself; null: no longer.
+  void measure_into(Profile* profile) { profile_ = profile; }
+
   /// Bytes of the arena that this Program needs, and what its values and gradients would take side by side.
   Index planned_bytes() const { return planned_bytes_; }
   Index unplanned_bytes() const { return unplanned_bytes_; }
@@ -67,6 +71,8 @@ class Program {
   void* pointer(int id) const;
   std::size_t count(int id) const { return static_cast<std::size_t>(graph_[id].shape.count()); }
   void run_forward(const Node& node, std::uint64_t step);
+  void run_backward(const Node& node, std::uint64_t step, bool accumulate);
+  Index bytes_moved(const Node& node, bool forward) const;
   void bury(std::size_t time);
 
   Graph graph_;
@@ -78,6 +84,7 @@ class Program {
   std::vector<std::vector<Death>> deaths_;                 ///< by time: forward nodes, then backward nodes
   int loss_ = -1;
   bool derived_stale_ = true;
+  Profile* profile_ = nullptr;
   Index planned_bytes_ = 0, unplanned_bytes_ = 0;
 };
 

@@ -33,13 +33,16 @@ class StepBenchmark {
   /// Seconds of its products alone, as the last step issued them.
   double products();
 
+  /// One training step with every op measured for itself.
+  void profile(Profile& into);
+
   /// Multiplications of numbers in one step's products.
   double multiplications() const;
 
   Index parameters() const { return parameters_.count(); }
 
  private:
-  void train();
+  void train(Profile* profile = nullptr);
 
   Transformer model_;
   TrainSettings settings_;
