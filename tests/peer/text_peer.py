@@ -5,21 +5,17 @@ A causal character model: context 64, batch 12, 4 layers, 4 heads, width 128, ff
 positions, tied head, dropout 0. The first 90 % of the characters train, the last 10 % validate. First values, weight decay and
 schedule are Sextant's. Prints one JSON line; a sample of 200 characters goes to stderr.
 
-Needs Debian's python3-torch. Where libopenblas0-openmp is installed the program restarts itself on that flavour, since
-PyTorch's OpenMP threads and those of the pthread flavour get in each other's way (--pthread stays on the default one).
+Needs Debian's python3-torch, and runs on the OpenMP flavour of OpenBLAS where that is installed (common.py).
 """
 import argparse
-import glob
 import json
 import math
-import os
 import sys
 import time
 
-FAST = sorted(glob.glob("/usr/lib/*/openblas-openmp/libblas.so.3"))
-if FAST and "--pthread" not in sys.argv and FAST[0] not in os.environ.get("LD_PRELOAD", ""):
-    os.environ["LD_PRELOAD"] = FAST[0]
-    os.execv(sys.executable, [sys.executable, *sys.argv])
+import common
+
+common.prefer_openmp()
 
 import torch
 import torch.nn as nn
@@ -125,7 +121,7 @@ if __name__ == "__main__":
     p.add_argument("--steps", type=int, default=2000)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--threads", type=int, default=2)
-    p.add_argument("--pthread", action="store_true", help="stay on the default flavour of OpenBLAS")
+    common.blas_option(p)
     a = p.parse_args()
     if a.steps < 1 or a.threads < 1:
         p.error("--steps and --threads must be at least 1")
@@ -146,5 +142,5 @@ if __name__ == "__main__":
     print(json.dumps({"peer": "torch " + torch.__version__, "val_loss": round(loss, 5), "bits_per_character": round(loss / math.log(2), 5),
                       "train_loss": round(last, 5), "seconds": round(seconds, 2), "parameters": sum(q.numel() for q in net.parameters()),
                       "steps": a.steps, "seed": a.seed, "threads": a.threads, "vocab": len(alphabet), "train_tokens": cut,
-                      "val_tokens": len(tokens) - cut, "blas": "openmp" if "openblas-openmp" in os.environ.get("LD_PRELOAD", "") else "default"}), flush=True)
+                      "val_tokens": len(tokens) - cut, "blas": common.blas()}), flush=True)
     print(sample(net, alphabet, 200, draw), file=sys.stderr)

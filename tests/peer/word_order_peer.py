@@ -21,61 +21,98 @@ SCHEMES = ["none", "sinusoidal", "learned", "t5", "alibi", "rope"]
 LEXICON = pathlib.Path(__file__).resolve().parents[2] / "data" / "word-order" / "english.tsv"
 
 
-def t5_buckets(T, buckets=32, longest=128):           # both directions: half of the buckets each
+def t5_buckets(T, causal, buckets=32, longest=128):   # [T, T]; where future is seen, half of the buckets are for it
     r = torch.arange(T)[None] - torch.arange(T)[:, None]
-    half, exact, n = buckets // 2, buckets // 4, r.abs()
+    half, n = (buckets, r.neg().clamp(min=0)) if causal else (buckets // 2, r.abs())
+    exact = half // 2
     far = exact + (torch.log(n.clamp(min=1) / exact) / math.log(longest / exact) * (half - exact)).long()
-    return (r > 0).long() * half + torch.where(n < exact, n, far.clamp(max=half - 1))
+    return (0 if causal else (r > 0).long() * half) + torch.where(n < exact, n, far.clamp(max=half - 1))
+
+
+def linears(*modules, damping=1.0):
+    for linear in modules:
+        nn.init.normal_(linear.weight, 0, linear.in_features ** -0.5 / damping)
+        nn.init.zeros_(linear.bias)
+
+
+def attend(q, k, v, bias=0.0):                        # [B, H, T, d] each -> [B, T, D]
+    return (F.softmax(q @ k.transpose(-2, -1) * (D // H) ** -0.5 + bias, -1) @ v).transpose(1, 2).flatten(2)
+
+
+def heads(x, parts):                                  # [B, T, parts D] -> parts of [B, H, T, d]
+    return x.view(*x.shape[:2], parts, H, D // H).permute(2, 0, 3, 1, 4).unbind()
 
 
 class Block(nn.Module):
-    def __init__(self):
+    def __init__(self, layers=L):
         super().__init__()
         self.norm1, self.qkv, self.out = nn.LayerNorm(D), nn.Linear(D, 3 * D), nn.Linear(D, D)
         self.norm2, self.up, self.down = nn.LayerNorm(D), nn.Linear(D, FFN), nn.Linear(FFN, D)
-        for linear in (self.qkv, self.out, self.up, self.down):
-            into_residual = linear is self.out or linear is self.down
-            nn.init.normal_(linear.weight, 0, (linear.in_features * (2 * L if into_residual else 1)) ** -0.5)
-            nn.init.zeros_(linear.bias)
+        linears(self.qkv, self.up)
+        linears(self.out, self.down, damping=math.sqrt(2 * layers))   # what enters the residual stream
 
-    def forward(self, x, bias, turn):                 # x [B, T, D]; bias [H, T, T] or 0
-        n, t, _ = x.shape
-        q, k, v = (u.view(n, t, H, D // H).transpose(1, 2) for u in self.qkv(self.norm1(x)).split(D, 2))
-        w = F.softmax(turn(q) @ turn(k).transpose(-2, -1) * (D // H) ** -0.5 + bias, -1)
-        x = x + self.out((w @ v).transpose(1, 2).reshape(n, t, D))
+    def attention(self, x, bias, turn):               # x [B, T, D]; bias [T, T], [H, T, T] or 0
+        q, k, v = heads(self.qkv(self.norm1(x)), 3)
+        return x + self.out(attend(turn(q), turn(k), v, bias))
+
+    def feed(self, x):
         return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
+
+    def forward(self, x, bias, turn):
+        return self.feed(self.attention(x, bias, turn))
+
+
+class Position(nn.Module):
+    """One scheme in one stack of T places."""
+
+    def __init__(self, T, scheme, causal=False):
+        super().__init__()
+        self.scheme, place = scheme, torch.arange(T).float()
+        if scheme == "learned":
+            self.position = nn.Parameter(torch.randn(T, D))
+        if scheme == "t5":
+            self.position, self.bucket = nn.Parameter(0.02 * torch.randn(32, H)), t5_buckets(T, causal)
+        width = D // H if scheme == "rope" else D
+        angle = torch.outer(place, 10000 ** (-torch.arange(0, width, 2) / width))
+        self.wave = torch.stack((angle.sin(), angle.cos()), -1).view(T, D) if scheme == "sinusoidal" else None
+        self.cos, self.sin = angle.cos().repeat(1, 2), angle.sin().repeat(1, 2)
+        self.fixed = torch.full((T, T), -math.inf).triu(1) if causal else 0.0
+        if scheme == "alibi":
+            self.fixed = self.fixed - (place[:, None] - place).abs() * torch.tensor([2 ** (-8 * (h + 1) / H) for h in range(H)])[:, None, None]
+
+    def embed(self, h):
+        return h + (self.position if self.scheme == "learned" else self.wave) if self.scheme in ("learned", "sinusoidal") else h
+
+    def bias(self):
+        return self.position[self.bucket].permute(2, 0, 1) + self.fixed if self.scheme == "t5" else self.fixed
+
+    def turn(self, q):                                # RoPE, halves layout
+        if self.scheme != "rope":
+            return q
+        a, b = q.chunk(2, -1)
+        return q * self.cos + torch.cat((-b, a), -1) * self.sin
 
 
 class Encoder(nn.Module):
     def __init__(self, V, T, scheme):
         super().__init__()
-        self.scheme, self.token, place = scheme, nn.Embedding(V, D), torch.arange(T).float()
+        self.token = nn.Embedding(V, D)
         nn.init.normal_(self.token.weight, 0, D ** -0.5)
-        if scheme == "learned":
-            self.position = nn.Parameter(torch.randn(T, D))
-        if scheme == "t5":
-            self.position, self.bucket = nn.Parameter(0.02 * torch.randn(32, H)), t5_buckets(T)
-        width = D // H if scheme == "rope" else D
-        angle = torch.outer(place, 10000 ** (-torch.arange(0, width, 2) / width))
-        self.wave = torch.stack((angle.sin(), angle.cos()), -1).view(T, D) if scheme == "sinusoidal" else None
-        self.cos, self.sin = angle.cos().repeat(1, 2), angle.sin().repeat(1, 2)
-        self.slopes = -(place[:, None] - place).abs() * torch.tensor([2 ** (-8 * (h + 1) / H) for h in range(H)])[:, None, None]
+        self.place = Position(T, scheme)
         self.blocks, self.norm = nn.ModuleList(Block() for _ in range(L)), nn.LayerNorm(D)
 
-    def turn(self, q):                                # RoPE, halves layout
-        a, b = q.chunk(2, -1)
-        return q * self.cos + torch.cat((-b, a), -1) * self.sin
-
     def forward(self, x):                             # x [B, T] -> logits [B, T, V]
-        h, bias = self.token(x) * math.sqrt(D), 0.0
-        if self.scheme in ("learned", "sinusoidal"):
-            h = h + (self.position if self.scheme == "learned" else self.wave)
-        if self.scheme in ("t5", "alibi"):
-            bias = self.position[self.bucket].permute(2, 0, 1) if self.scheme == "t5" else self.slopes
-        turn = self.turn if self.scheme == "rope" else lambda q: q
+        h, bias = self.place.embed(self.token(x) * math.sqrt(D)), self.place.bias()
         for block in self.blocks:
-            h = block(h, bias, turn)
+            h = block(h, bias, self.place.turn)
         return self.norm(h) @ self.token.weight.T
+
+
+def optimizer(net):                                   # no decay on norms, biases and whatever a scheme learns
+    decays = lambda name, p: p.dim() == 2 and not name.endswith("position")
+    named = list(net.named_parameters())
+    return torch.optim.AdamW([{"params": [p for n, p in named if decays(n, p)], "weight_decay": 0.01},
+                              {"params": [p for n, p in named if not decays(n, p)], "weight_decay": 0.0}], RATE, betas=(0.9, 0.98), foreach=True)
 
 
 def run(scheme, nouns, verbs, front, steps, seed):
@@ -89,9 +126,7 @@ def run(scheme, nouns, verbs, front, steps, seed):
     put_front = lambda x: F.pad(x, (1, 0), value=words + 3) if front else x
     tags = words + torch.arange(3)
     net = Encoder(words + 4, 3 + front, scheme)
-    matrices = [p for n, p in net.named_parameters() if p.dim() == 2 and n != "position"]
-    others = [p for n, p in net.named_parameters() if p.dim() != 2 or n == "position"]
-    opt = torch.optim.AdamW([{"params": matrices, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}], RATE, betas=(0.9, 0.98), foreach=True)
+    opt = optimizer(net)
     warmup, start = max(1, min(200, steps // 10)), time.perf_counter()
     for step in range(steps):
         scale = (step + 1) / warmup if step < warmup else 0.55 + 0.45 * math.cos(math.pi * (step - warmup) / (steps - warmup))
