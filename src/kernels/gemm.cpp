@@ -9,8 +9,6 @@ namespace sextant {
 
 namespace {
 
-constexpr Index tile_rows = 64;
-
 /// A product of at most this many multiplications is not worth handing to another thread.
 constexpr Index small_product = Index{1} << 15;
 
@@ -36,24 +34,76 @@ ProductLog* open_log = nullptr;
 ProductLog::ProductLog() { open_log = this; }
 ProductLog::~ProductLog() { open_log = nullptr; }
 
-void Product::operator()() const {
-  if (batched)
-    gemm_batch(batch, m, n, k, alpha, a, b, beta, c, c_stride);
-  else
-    gemm(m, n, k, alpha, a, b, beta, c, c_stride);
+void ProductLog::add(const Product& product) {
+  const std::lock_guard lock(mutex_);
+  products_.push_back(product);
 }
 
-void gemm(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
-  if (open_log != nullptr) open_log->add({{}, false, m, n, k, alpha, a, b, beta, c, c_stride});
-  parallel_for(m, tile_rows, [&](Index begin, Index end) {
-    Operand rows = a;
-    rows.data += a.transposed ? begin : begin * a.stride;
-    product(end - begin, n, k, alpha, rows, b, beta, c + begin * c_stride, c_stride);
+namespace {
+
+void in_tiles(Index tile, Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
+  parallel_for(m, tile, [&](Index begin, Index end) { gemm_rows(begin, end, m, n, k, alpha, a, b, beta, c, c_stride); });
+}
+
+}  // namespace
+
+void gemm_here(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
+  product(m, n, k, alpha, a, b, beta, c, c_stride);
+}
+
+bool products_are_logged() { return open_log != nullptr; }
+
+void log_scratch_products(Index count, Index m, Index n, Index k, bool a_transposed, bool b_transposed) {
+  open_log->add({.batch = {.outer = count, .inner = 1, .a = {}, .b = {}, .c = {}},
+                 .batched = true,
+                 .m = m,
+                 .n = n,
+                 .k = k,
+                 .alpha = 1,
+                 .a = {nullptr, a_transposed ? m : k, a_transposed},
+                 .b = {nullptr, b_transposed ? k : n, b_transposed},
+                 .beta = 0,
+                 .c = nullptr,
+                 .c_stride = n,
+                 .tile = m});
+}
+
+namespace {
+
+void in_scratch(const Product& p) {
+  parallel_for(p.batch.outer, std::max<Index>(1, small_product / std::max<Index>(1, p.m * p.n * p.k)), [&](Index begin, Index end) {
+    thread_local std::vector<Real> operands;
+    const Index of_a = p.m * p.k, of_b = p.k * p.n;
+    if (static_cast<Index>(operands.size()) < of_a + of_b + p.m * p.n) operands.resize(static_cast<std::size_t>(of_a + of_b + p.m * p.n), Real{1});
+    Real* const a = operands.data();
+    for (Index i = begin; i < end; ++i)
+      product(p.m, p.n, p.k, p.alpha, {a, p.a.stride, p.a.transposed}, {a + of_a, p.b.stride, p.b.transposed}, p.beta, a + of_a + of_b, p.c_stride);
   });
 }
 
+}  // namespace
+
+void Product::operator()() const {
+  if (c == nullptr)
+    in_scratch(*this);
+  else if (batched)
+    gemm_batch(batch, m, n, k, alpha, a, b, beta, c, c_stride);
+  else
+    in_tiles(tile, m, n, k, alpha, a, b, beta, c, c_stride);
+}
+
+void gemm_rows(Index begin, Index end, Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
+  if (begin == 0 && open_log != nullptr) open_log->add({{}, false, m, n, k, alpha, a, b, beta, c, c_stride, end});
+  a.data += a.transposed ? begin : begin * a.stride;
+  product(end - begin, n, k, alpha, a, b, beta, c + begin * c_stride, c_stride);
+}
+
+void gemm(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
+  in_tiles(tile_of_product(m), m, n, k, alpha, a, b, beta, c, c_stride);
+}
+
 void gemm_batch(const Batch& batch, Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
-  if (open_log != nullptr) open_log->add({batch, true, m, n, k, alpha, a, b, beta, c, c_stride});
+  if (open_log != nullptr) open_log->add({batch, true, m, n, k, alpha, a, b, beta, c, c_stride, m});
   const Index grain = std::max<Index>(1, small_product / std::max<Index>(1, m * n * k));
   parallel_for(batch.outer * batch.inner, grain, [&](Index begin, Index end) {
     for (Index index = begin; index < end; ++index) {

@@ -1,6 +1,7 @@
 #include "sextant/kernels/relative.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "sextant/base/parallel.hpp"
 
@@ -42,27 +43,32 @@ void scatter(const Extents& e, const Real* pairs, const std::int32_t* index, row
   });
 }
 
-void rotate(const RotationExtents& e, PairLayout layout, const Real* x, const Real* cosine, const Real* sine, bool back, rows::Sink y) {
+void rotate(const RotationExtents& e, PairLayout layout, Index begin, Index end, const Real* x, const Real* cosine, const Real* sine, bool back, rows::Sink y) {
   const Index planes = e.rotated / 2;
-  const Index next_plane = layout == PairLayout::half ? 1 : 2;    // from one plane's first channel to the next plane's
-  const Index partner = layout == PairLayout::half ? planes : 1;  // from a plane's first channel to its second
-  const auto put = [&](Real& to, Real value) { to = y.add ? to + value : value; };
-  parallel_for(e.batch * e.heads * e.length, grain_for(4 * e.width), [&](Index begin, Index end) {
-    for (Index row = begin; row < end; ++row) {
-      const Index t = row % e.length, b = row / e.length / e.heads;
+  const auto turn = [&](auto next_plane, Index partner) {  // from one plane's first channel to the next plane's, and to its own second
+    const auto put = [&](Real& to, Real value) { to = y.add ? to + value : value; };
+    for (Index token = begin; token < end; ++token) {
+      const Index t = token % e.length, b = token / e.length;
       const Index angle_row = ((e.angle_batch == 1 ? 0 : b) * e.length + t) * planes;
-      const Real* in = x + row * e.width;
-      Real* out = y.data + row * e.width;
-      for (Index c = 0; c < planes; ++c) {
-        const Real cos = cosine[angle_row + c], sin = back ? -sine[angle_row + c] : sine[angle_row + c];
-        const Index first = c * next_plane, second = first + partner;
-        const Real a = in[first], other = in[second];
-        put(out[first], a * cos - other * sin);
-        put(out[second], a * sin + other * cos);
+      for (Index h = 0; h < e.heads; ++h) {
+        const Index at = ((b * e.heads + h) * e.length + t) * e.width;
+        const Real* in = x + at;
+        Real* out = y.data + at;
+        for (Index c = 0; c < planes; ++c) {
+          const Real cos = cosine[angle_row + c], sin = back ? -sine[angle_row + c] : sine[angle_row + c];
+          const Index first = c * next_plane(), second = first + partner;
+          const Real a = in[first], other = in[second];
+          put(out[first], a * cos - other * sin);
+          put(out[second], a * sin + other * cos);
+        }
+        for (Index c = e.rotated; c < e.width; ++c) put(out[c], in[c]);
       }
-      for (Index c = e.rotated; c < e.width; ++c) put(out[c], in[c]);
     }
-  });
+  };
+  if (layout == PairLayout::half)
+    turn(std::integral_constant<Index, 1>{}, planes);
+  else
+    turn(std::integral_constant<Index, 2>{}, 1);
 }
 
 }  // namespace sextant::relative

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "sextant/base/parallel.hpp"
 #include "sextant/kernels/vector.hpp"
 
 namespace sextant::rows {
@@ -36,101 +35,58 @@ void softmax_row_gradient(const Real* weights, const Real* weights_gradient, Rea
     for (Index j = 0; j < n; ++j) scores_gradient[j] = weights[j] * (weights_gradient[j] - shared);
 }
 
-void layer_norm(const Real* x, const Real* weight, const Real* bias, Real* y, Real* mean, Real* inverse, Index rows, Index n) {
-  parallel_for(rows, grain_for(8 * n), [&](Index begin, Index end) {
-    for (Index row = begin; row < end; ++row) {
-      const Real* in = x + row * n;
-      Real* out = y + row * n;
-      const Real m = vector::sum(in, n) / static_cast<Real>(n);
-      for (Index j = 0; j < n; ++j) out[j] = in[j] - m;
-      const Real variance = vector::dot(out, out, n) / static_cast<Real>(n);
-      const Real scale = 1 / std::sqrt(variance + static_cast<Real>(norm_epsilon));
-      for (Index j = 0; j < n; ++j) out[j] = out[j] * scale * weight[j] + bias[j];
-      mean[row] = m;
-      inverse[row] = scale;
-    }
-  });
+void layer_norm(const Real* x, const Real* weight, const Real* bias, Real* y, Real* mean, Real* inverse, Index n) {
+  const Real m = vector::sum(x, n) / static_cast<Real>(n);
+  for (Index j = 0; j < n; ++j) y[j] = x[j] - m;
+  const Real variance = vector::dot(y, y, n) / static_cast<Real>(n);
+  const Real scale = 1 / std::sqrt(variance + static_cast<Real>(norm_epsilon));
+  for (Index j = 0; j < n; ++j) y[j] = y[j] * scale * weight[j] + bias[j];
+  *mean = m;
+  *inverse = scale;
 }
 
-void rms_norm(const Real* x, const Real* weight, Real* y, Real* inverse, Index rows, Index n) {
-  parallel_for(rows, grain_for(6 * n), [&](Index begin, Index end) {
-    for (Index row = begin; row < end; ++row) {
-      const Real* in = x + row * n;
-      const Real scale = 1 / std::sqrt(vector::dot(in, in, n) / static_cast<Real>(n) + static_cast<Real>(norm_epsilon));
-      for (Index j = 0; j < n; ++j) y[row * n + j] = in[j] * scale * weight[j];
-      inverse[row] = scale;
-    }
-  });
+void rms_norm(const Real* x, const Real* weight, Real* y, Real* inverse, Index n) {
+  const Real scale = 1 / std::sqrt(vector::dot(x, x, n) / static_cast<Real>(n) + static_cast<Real>(norm_epsilon));
+  for (Index j = 0; j < n; ++j) y[j] = x[j] * scale * weight[j];
+  *inverse = scale;
 }
 
-namespace {
-
-/// The gradient of one normalised row: with g = dy * weight and z the normalised row,
-/// dx = inverse * (g - mean(g) - z * mean(g * z)); the mean(g) term belongs to the layer norm alone.
-void norm_row_gradient(const Real* x, const Real* weight, Real mean, Real inverse, bool centred, const Real* dy, Real* dx, bool add, Index n) {
-  Real along = 0, level = 0;
-  for (Index j = 0; j < n; ++j) {
-    const Real g = dy[j] * weight[j];
-    level += g;
-    along += g * (x[j] - mean);
-  }
-  along *= inverse / static_cast<Real>(n);
-  level = centred ? level / static_cast<Real>(n) : 0;
+void norm_gradient(const Real* x, const Real* weight, Real mean, Real inverse, bool centred, const Real* dy, Real* dx, bool add, Index n) {
+  const vector::NormSums sums = vector::norm_sums(x, weight, mean, dy, n);
+  const Real along = sums.along * inverse / static_cast<Real>(n);
+  const Real level = centred ? sums.level / static_cast<Real>(n) : 0;
   for (Index j = 0; j < n; ++j) {
     const Real value = inverse * (dy[j] * weight[j] - level - (x[j] - mean) * inverse * along);
     dx[j] = add ? dx[j] + value : value;
   }
 }
 
-constexpr Index column_block = 16;
+namespace {
 
-/// Calls body(row, begin, end) for blocks of columns, each over all rows in their order: a sum over rows whose order is
-/// fixed, in parallel over the columns.
-template <class Body>
-void over_columns(Index rows, Index n, const Body& body) {
-  parallel_for(n, column_block, [&](Index begin, Index end) {
-    for (Index row = 0; row < rows; ++row) body(row, begin, end);
-  });
-}
-
-void clear_unless_added(Sink sink, Index n) {
-  if (sink && !sink.add) std::fill(sink.data, sink.data + n, Real{0});
+/// Adds up to `column_chunk` neighbouring columns, always from the first row to the last: `term(row, column)` is what a row gives.
+template <class Term>
+void sum_columns(Index rows, Sink out, Index n, const Term& term) {
+  Real total[column_chunk] = {};
+  if (n == column_chunk) {  // with the extent known, the sums stay in registers
+    for (Index row = 0; row < rows; ++row)
+      for (Index j = 0; j < column_chunk; ++j) total[j] += term(row, j);
+  } else {
+    for (Index row = 0; row < rows; ++row)
+      for (Index j = 0; j < n; ++j) total[j] += term(row, j);
+  }
+  for (Index j = 0; j < n; ++j) out.data[j] = out.add ? out.data[j] + total[j] : total[j];
 }
 
 }  // namespace
 
-void layer_norm_gradient(const Real* x, const Real* weight, const Real* mean, const Real* inverse, const Real* dy, Sink dx, Sink dweight, Sink dbias,
-                         Index rows, Index n) {
-  if (dx)
-    parallel_for(rows, grain_for(12 * n), [&](Index begin, Index end) {
-      for (Index row = begin; row < end; ++row)
-        norm_row_gradient(x + row * n, weight, mean[row], inverse[row], true, dy + row * n, dx.data + row * n, dx.add, n);
-    });
-  clear_unless_added(dweight, n);
-  if (dweight)
-    over_columns(rows, n, [&](Index row, Index begin, Index end) {
-      for (Index j = begin; j < end; ++j) dweight.data[j] += dy[row * n + j] * (x[row * n + j] - mean[row]) * inverse[row];
-    });
-  if (dbias) column_sum(dy, dbias, rows, n);
+void norm_weight_sum(const Real* x, const Real* mean, const Real* inverse, const Real* dy, Index stride, Index rows, Sink out, Index n) {
+  sum_columns(rows, out, n,
+              [=](Index row, Index j) { return dy[row * stride + j] * (x[row * stride + j] - (mean == nullptr ? 0 : mean[row])) * inverse[row]; });
 }
 
-void rms_norm_gradient(const Real* x, const Real* weight, const Real* inverse, const Real* dy, Sink dx, Sink dweight, Index rows, Index n) {
-  if (dx)
-    parallel_for(rows, grain_for(12 * n), [&](Index begin, Index end) {
-      for (Index row = begin; row < end; ++row) norm_row_gradient(x + row * n, weight, 0, inverse[row], false, dy + row * n, dx.data + row * n, dx.add, n);
-    });
-  clear_unless_added(dweight, n);
-  if (dweight)
-    over_columns(rows, n, [&](Index row, Index begin, Index end) {
-      for (Index j = begin; j < end; ++j) dweight.data[j] += dy[row * n + j] * x[row * n + j] * inverse[row];
-    });
-}
-
-void column_sum(const Real* x, Sink out, Index rows, Index n) {
-  clear_unless_added(out, n);
-  over_columns(rows, n, [&](Index row, Index begin, Index end) {
-    for (Index j = begin; j < end; ++j) out.data[j] += x[row * n + j];
-  });
+void column_sum(const Real* x, Index stride, Index rows, Sink out, Index n) {
+  for (Index begin = 0; begin < n; begin += column_chunk)
+    sum_columns(rows, {out.data + begin, out.add}, std::min(column_chunk, n - begin), [=](Index row, Index j) { return x[row * stride + begin + j]; });
 }
 
 }  // namespace sextant::rows

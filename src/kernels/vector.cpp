@@ -27,6 +27,12 @@ void store_partial(const Pack& value, Real* y, Index n) {
   std::copy(buffer, buffer + n, y);
 }
 
+Real largest_lane(const Pack& x) {
+  alignas(64) Real buffer[lanes];
+  x.store_aligned(buffer);
+  return *std::max_element(buffer, buffer + lanes);
+}
+
 /// y = function(x) for every element, whole packs first, then a padded one: the same arithmetic for each element.
 template <class Function>
 void map(const Real* x, Real* y, Index n, const Function& function) {
@@ -75,15 +81,27 @@ Real dot(const Real* x, const Real* y, Index n) {
   return xsimd::hadd(total);
 }
 
+NormSums norm_sums(const Real* x, const Real* weight, Real mean, const Real* dy, Index n) {
+  Pack level(Real{0}), along(Real{0});
+  const Pack centre(mean);
+  const auto take = [&](const Pack& px, const Pack& pw, const Pack& pdy) {
+    const Pack g = pdy * pw;
+    level += g;
+    along = xsimd::fma(g, px - centre, along);
+  };
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) take(Pack::load_unaligned(x + i), Pack::load_unaligned(weight + i), Pack::load_unaligned(dy + i));
+  if (i < n) take(partial(x + i, n - i, 0), partial(weight + i, n - i, 0), partial(dy + i, n - i, 0));
+  return {xsimd::hadd(level), xsimd::hadd(along)};
+}
+
 Real largest(const Real* x, Index n) {
   constexpr Real lowest = -std::numeric_limits<Real>::infinity();
   Pack best(lowest);
   Index i = 0;
   for (; i + lanes <= n; i += lanes) best = xsimd::max(best, Pack::load_unaligned(x + i));
   if (i < n) best = xsimd::max(best, partial(x + i, n - i, lowest));
-  alignas(64) Real buffer[lanes];
-  best.store_aligned(buffer);
-  return *std::max_element(buffer, buffer + lanes);
+  return largest_lane(best);
 }
 
 Real exp_shifted(const Real* x, Real shift, Real* y, Index n) {
@@ -103,8 +121,100 @@ Real exp_shifted(const Real* x, Real shift, Real* y, Index n) {
   return xsimd::hadd(total);
 }
 
+Index padded(Index n) { return (n + lanes - 1) / lanes * lanes; }
+
+namespace {
+
+/// The places of a vector.
+Pack places() {
+  alignas(64) Real numbers[lanes];
+  for (Index i = 0; i < lanes; ++i) numbers[i] = static_cast<Real>(i);
+  return Pack::load_aligned(numbers);
+}
+
+/// x with `filler` from place n on.
+Pack first_of(const Pack& x, Index n, Real filler) { return xsimd::select(places() < Pack(static_cast<Real>(n)), x, Pack(filler)); }
+
+/// x = exp(x - shift) for the first n numbers, 0 up to the stride; returns the sum.
+Real exp_to(Real* x, Real shift, Index n, Index stride) {
+  const Pack by(shift);
+  Pack total(Real{0});
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const Pack value = xsimd::exp(Pack::load_unaligned(x + i) - by);
+    value.store_unaligned(x + i);
+    total += value;
+  }
+  if (i < n) {
+    const Pack value = first_of(xsimd::exp(Pack::load_unaligned(x + i) - by), n - i, 0);
+    value.store_unaligned(x + i);
+    total += value;
+    i += lanes;
+  }
+  for (; i < stride; i += lanes) Pack(Real{0}).store_unaligned(x + i);
+  return xsimd::hadd(total);
+}
+
+}  // namespace
+
+Exponentials exp_row(Real* x, Index n, Index stride) {
+  constexpr Real lowest = -std::numeric_limits<Real>::infinity();
+  Pack best(lowest);
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) best = xsimd::max(best, Pack::load_unaligned(x + i));
+  if (i < n) best = xsimd::max(best, first_of(Pack::load_unaligned(x + i), n - i, lowest));
+  const Real top = largest_lane(best);
+  if (top == lowest) {
+    // Nothing to see; a NaN, which a maximum may pass over, has to stay one.
+    const Real sum = exp_to(x, 0, n, stride);
+    return {lowest, sum};
+  }
+  return {top, exp_to(x, top, n, stride)};
+}
+
+void exp_row_shifted(Real* x, Real shift, Index n, Index stride) {
+  if (shift == std::numeric_limits<Real>::infinity()) n = 0;
+  exp_to(x, shift, n, stride);
+}
+
+void hide(const std::uint8_t* flags, Real* x, Index n) {
+  for (Index i = 0; i < n; ++i) x[i] = flags[i] == 0 ? -std::numeric_limits<Real>::infinity() : x[i];
+}
+
+Real log_sum_exp(const Real* x, Index n) {
+  const Pack top(largest(x, n));
+  Pack total(Real{0});
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) total += xsimd::exp(Pack::load_unaligned(x + i) - top);
+  Real sum = xsimd::hadd(total);
+  if (i < n) {
+    alignas(64) Real last[lanes];
+    xsimd::exp(partial(x + i, n - i, top.get(0)) - top).store_aligned(last);
+    for (Index j = 0; j < n - i; ++j) sum += last[j];
+  }
+  return top.get(0) + std::log(sum);
+}
+
+void scaled_exp_shifted(const Real* x, Real shift, Real factor, Real* y, bool add, Index n) {
+  const Pack by(shift), times(factor);
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const Pack value = times * xsimd::exp(Pack::load_unaligned(x + i) - by);
+    (add ? Pack::load_unaligned(y + i) + value : value).store_unaligned(y + i);
+  }
+  if (i < n) {
+    const Index rest = n - i;
+    const Pack value = times * xsimd::exp(partial(x + i, rest, 0) - by);
+    store_partial(add ? partial(y + i, rest, 0) + value : value, y + i, rest);
+  }
+}
+
 void scale(const Real* x, Real factor, Real* y, Index n) {
   for (Index i = 0; i < n; ++i) y[i] = x[i] * factor;
+}
+
+void add(const Real* x, Real* y, Index n) {
+  for (Index i = 0; i < n; ++i) y[i] += x[i];
 }
 
 void add_scaled(const Real* x, Real factor, Real* y, Index n) {
@@ -136,8 +246,15 @@ void gelu(const Real* x, Real* y, Index n) {
   map(x, y, n, [](const Pack& p) { return p * half * (Pack(Real{1}) + xsimd::erf(p * inverse_root_2)); });
 }
 
+namespace {
+
+/// x / 2 (1 + tanh(u)) = x s(2 u) with the logistic function s: one exponential instead of a tanh.
+Pack gelu_gate(const Pack& p) { return Real{1} / (Real{1} + xsimd::exp(Real{-2} * gelu_scale * p * (Real{1} + gelu_cubic * p * p))); }
+
+}  // namespace
+
 void gelu_tanh(const Real* x, Real* y, Index n) {
-  map(x, y, n, [](const Pack& p) { return p * half * (Pack(Real{1}) + xsimd::tanh(gelu_scale * (p + gelu_cubic * p * p * p))); });
+  map(x, y, n, [](const Pack& p) { return p * gelu_gate(p); });
 }
 
 void gelu_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index n) {
@@ -147,9 +264,8 @@ void gelu_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index n) {
 
 void gelu_tanh_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index n) {
   map_gradient(x, dy, dx, add, n, [](const Pack& p) {
-    const Pack t = xsimd::tanh(gelu_scale * (p + gelu_cubic * p * p * p));
-    const Pack slope = gelu_scale * (Pack(Real{1}) + Real{3} * gelu_cubic * p * p);
-    return half * (Pack(Real{1}) + t) + half * p * (Pack(Real{1}) - t * t) * slope;
+    const Pack gate = gelu_gate(p), slope = gelu_scale * (Real{1} + Real{3} * gelu_cubic * p * p);
+    return gate + Real{2} * p * gate * (Real{1} - gate) * slope;
   });
 }
 

@@ -1,5 +1,6 @@
 #include "sextant/nn/attention.hpp"
 
+#include <cmath>
 #include <tuple>
 
 #include "sextant/nn/layers.hpp"
@@ -50,6 +51,12 @@ Tensor attention(Tape& tape, Scheme& position, Tensor x, Tensor memory, const Pl
   kept.new_keys = settings.raw_keys ? key : a.key;
   if (!settings.raw_keys) a.key = behind(tape, kept.keys, a.key, 2);  // [B, H, Tk, *]
 
+  const double factor = 1 / std::sqrt(static_cast<double>(a.head_width));
+  if (settings.tiled && !settings.scaling.by_query)
+    if (const auto bias = hook([&] { return position.bias(tape, a); })) {
+      const Tensor mixed = attend(tape, a.query, a.key, a.value, *bias, visible, factor, settings.dropout, "weights");
+      return linear_layer(tape, "output", merge_heads(tape, mixed), width, settings.damping);
+    }
   const Tensor scores = hook([&] { return scaled(tape, position.score(tape, a), settings.scaling, settings.heads); });  // [B, H, Tq, Tk]
   const Tensor weights = dropout(tape, softmax(tape, scores, visible), settings.dropout, "weights");
   const Tensor mixed = hook([&] { return position.mix(tape, a, weights, a.value); });  // [B, H, Tq, d]

@@ -134,6 +134,10 @@ Site Transformer::site(std::string_view stack, const Extents& extents) const {
     return std::max(apart, std::min(pairs, 2 * static_cast<Index>(numbering.largest(keys)) + 1));
   };
   site.distances = extents.free_numbers ? pairs : std::max(distances_of(position.numbering), distances_of(position.eval_numbering));
+  if (!extents.free_numbers) {
+    const Index longest = std::max(keys, final_length);
+    site.reach = static_cast<Index>(std::max(position.numbering.largest(longest), position.eval_numbering.largest(longest)));
+  }
   site.extension = position.extension;
   site.window = {.size = position.window.size(0), .sinks = position.window.sinks};
   site.renumbers_sinks = position.window.sinks > 0 && position.window.renumber;
@@ -299,7 +303,7 @@ Tensor Transformer::stack(Tape& tape, std::string_view name, const StreamInputs&
   const Site here = site(name, extents);
   const Index length = tape.shape(in.tokens)[1], keys = length + (cache != nullptr ? extents.cached : 0) + (segments != nullptr ? extents.memory : 0);
   Schemes schemes(position);
-  Scheme no_position;
+  NoBias no_position;
 
   const Tensor table = tape.parameter("token_embedding.weight", {model_.vocab, model_.dim}, Initial::normal(1 / std::sqrt(static_cast<double>(model_.dim))));
   const Tape::Scope scope(tape, name);

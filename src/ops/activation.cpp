@@ -1,8 +1,8 @@
 // Activations: ReLU, and GELU (Hendrycks and Gimpel 2016, 1606.08415) exact and in its tanh approximation.
-#include "sextant/base/parallel.hpp"
 #include "sextant/kernels/vector.hpp"
 #include "sextant/ops/ops.hpp"
 #include "sextant/tape/gradient_check.hpp"
+#include "sextant/tape/row_op.hpp"
 
 namespace sextant {
 
@@ -21,7 +21,7 @@ void relu_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index n) {
 }
 
 /// An activation, given its name and its two kernels on rows.
-struct Activation final : Op {
+struct Activation final : RowOp {
   using Forward = void (*)(const Real* x, Real* y, Index n);
   using Backward = void (*)(const Real* x, const Real* dy, Real* dx, bool add, Index n);
 
@@ -34,19 +34,18 @@ struct Activation final : Op {
   std::string_view name() const override { return title; }
   Reads backward_reads() const override { return Reads::none().input(0); }
 
-  void forward(const Run& run) const override {
-    const Real* x = run.real(0);
-    Real* y = run.output();
-    parallel_for(run.output_shape().count(), chunk, [&](Index begin, Index end) { value(x + begin, y + begin, end - begin); });
+  Index rows(const Run& run) const override { return run.output_shape().rows(); }
+
+  void forward_rows(const Run& run, Index begin, Index end) const override {
+    const Index n = run.output_shape().width();
+    value(run.real(0) + begin * n, run.output() + begin * n, (end - begin) * n);
   }
 
-  void backward(const Run& run) const override {
-    const Real *x = run.real(0), *dy = run.gradient();
+  void backward_rows(const Run& run, Index begin, Index end) const override {
+    const Index n = run.output_shape().width();
     const rows::Sink dx = run.sink(0);
-    parallel_for(run.output_shape().count(), chunk, [&](Index begin, Index end) { gradient(x + begin, dy + begin, dx.data + begin, dx.add, end - begin); });
+    gradient(run.real(0) + begin * n, run.gradient() + begin * n, dx.data + begin * n, dx.add, (end - begin) * n);
   }
-
-  static constexpr Index chunk = 4096;
 };
 
 Tensor activate(Tape& tape, Tensor x, std::string_view name, Activation::Forward forward, Activation::Backward backward) {

@@ -1,61 +1,52 @@
 // Elementwise sums and products with broadcasting. The gradient of a broadcast operand is the sum over its repetitions.
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "sextant/base/error.hpp"
-#include "sextant/base/parallel.hpp"
+#include "sextant/kernels/vector.hpp"
 #include "sextant/ops/ops.hpp"
 #include "sextant/tape/gradient_check.hpp"
+#include "sextant/tape/row_op.hpp"
 
 namespace sextant {
 
 namespace {
 
-/// The walk over two operands of one result: neighbouring axes that both operands step through alike are merged, and an
-/// operand's stride is 0 where it repeats.
+/// The walk over two operands of one result, row by row. Neighbouring axes before the last that both operands step through alike are
+/// merged; an operand's stride is 0 where it repeats.
 struct BroadcastWalk {
   struct Axis {
     Index extent, a, b;
   };
-  std::vector<Axis> axes;  ///< innermost last; at least one
+  std::vector<Axis> outer;  ///< innermost first
+  Axis row{1, 0, 0};        ///< the last axis
 
   BroadcastWalk(const Shape& out, const Shape& a, const Shape& b) {
     Index stride_a = 1, stride_b = 1;
-    std::vector<Axis> inner_first;
     for (int axis = 1; axis <= out.rank(); ++axis) {
       const Index of_a = axis <= a.rank() ? a[-axis] : 1, of_b = axis <= b.rank() ? b[-axis] : 1;
       const Axis next{out[-axis], of_a == 1 ? 0 : stride_a, of_b == 1 ? 0 : stride_b};
       stride_a *= of_a;
       stride_b *= of_b;
-      if (next.extent == 1) continue;
-      if (!inner_first.empty()) {
-        Axis& last = inner_first.back();
-        if (next.a == last.a * last.extent && next.b == last.b * last.extent) {
-          last.extent *= next.extent;
-          continue;
-        }
+      if (axis == 1) {
+        row = next;
+      } else if (!outer.empty() && next.a == outer.back().a * outer.back().extent && next.b == outer.back().b * outer.back().extent) {
+        outer.back().extent *= next.extent;
+      } else {
+        outer.push_back(next);
       }
-      inner_first.push_back(next);
     }
-    axes.assign(inner_first.rbegin(), inner_first.rend());
-    if (axes.empty()) axes.push_back({1, 0, 0});
-  }
-
-  Index row() const { return axes.back().extent; }
-  Index rows() const {
-    Index count = 1;
-    for (std::size_t i = 0; i + 1 < axes.size(); ++i) count *= axes[i].extent;
-    return count;
   }
 
   /// Where the operands' rows of one result row begin.
-  std::pair<Index, Index> start(Index row) const {
+  std::pair<Index, Index> start(Index at) const {
     Index a = 0, b = 0;
-    for (std::size_t i = axes.size() - 1; i-- > 0;) {
-      const Index at = row % axes[i].extent;
-      row /= axes[i].extent;
-      a += at * axes[i].a;
-      b += at * axes[i].b;
+    for (const Axis& axis : outer) {
+      const Index place = at % axis.extent;
+      at /= axis.extent;
+      a += place * axis.a;
+      b += place * axis.b;
     }
     return {a, b};
   }
@@ -63,91 +54,114 @@ struct BroadcastWalk {
   /// body(i, ia, ib) for every element i of the rows [begin, end) of the result.
   template <class Body>
   void each(Index begin, Index end, const Body& body) const {
-    const Index n = row(), step_a = axes.back().a, step_b = axes.back().b;
-    for (Index r = begin; r < end; ++r) {
-      const auto [a, b] = start(r);
-      for (Index j = 0; j < n; ++j) body(r * n + j, a + j * step_a, b + j * step_b);
-    }
+    const Index n = row.extent;
+    const auto rows = [&](auto step_a, auto step_b) {  // the usual strides known to the compiler
+      for (Index r = begin; r < end; ++r) {
+        const auto [a, b] = start(r);
+        for (Index j = 0; j < n; ++j) body(r * n + j, a + j * step_a(), b + j * step_b());
+      }
+    };
+    constexpr std::integral_constant<Index, 0> still;
+    constexpr std::integral_constant<Index, 1> step;
+    if (row.a == 0) return row.b == 0 ? rows(still, still) : rows(still, step);
+    row.b == 0 ? rows(step, still) : rows(step, step);
   }
 };
 
 /// An elementwise op of two operands, given the function and its two slopes.
 template <class Function>
-struct Binary final : Op {
+struct Binary final : RowOp {
   BroadcastWalk walk;
+  Index count, count_a, count_b;  ///< of the result and of the operands
 
-  Binary(const Shape& out, const Shape& a, const Shape& b) : walk(out, a, b) {}
+  Binary(const Shape& out, const Shape& a, const Shape& b) : walk(out, a, b), count(out.count()), count_a(a.count()), count_b(b.count()) {}
 
   std::string_view name() const override { return Function::name; }
   Reads backward_reads() const override { return Function::reads_operands ? Reads::none().input(0).input(1) : Reads::none(); }
+  Index rows(const Run& run) const override { return run.output_shape().rows(); }
 
-  void forward(const Run& run) const override {
+  /// Those that are not repeated.
+  std::uint32_t row_inputs() const override { return (count_a == count ? 1U : 0U) | (count_b == count ? 2U : 0U); }
+
+  void forward_rows(const Run& run, Index begin, Index end) const override {
     const Real *a = run.real(0), *b = run.real(1);
     Real* y = run.output();
-    if (run.output_shape().count() == 0) return;
-    // A single long row is cut as well; the elements are independent.
-    if (walk.rows() == 1) {
-      const auto axis = walk.axes.back();
-      parallel_for(walk.row(), grain_for(1), [&](Index begin, Index end) {
-        for (Index j = begin; j < end; ++j) y[j] = Function::value(a[j * axis.a], b[j * axis.b]);
-      });
-      return;
-    }
-    parallel_for(walk.rows(), grain_for(walk.row()),
-                 [&](Index begin, Index end) { walk.each(begin, end, [&](Index i, Index ia, Index ib) { y[i] = Function::value(a[ia], b[ib]); }); });
+    walk.each(begin, end, [&](Index i, Index ia, Index ib) { y[i] = Function::value(a[ia], b[ib]); });
   }
 
-  void backward(const Run& run) const override {
-    const Real* dy = run.gradient();
-    const Real *a = Function::reads_operands ? run.real(0) : nullptr, *b = Function::reads_operands ? run.real(1) : nullptr;
-    for (const int slot : {0, 1})
-      send(run, slot, [&](Index i, Index ia, Index ib) {
-        if constexpr (Function::reads_operands)
-          return dy[i] * Function::slope(slot, a[ia], b[ib]);
+  void backward_rows(const Run& run, Index begin, Index end) const override {
+    for (const int slot : {0, 1}) {
+      const rows::Sink sink = run.sink(slot);
+      if (!sink || (row_inputs() >> slot & 1) == 0) continue;
+      with_contribution(run, slot, [&](const auto& contribution) {
+        if (sink.add)
+          walk.each(begin, end, [&](Index i, Index ia, Index ib) { sink.data[slot == 0 ? ia : ib] += contribution(i, ia, ib); });
         else
-          return dy[i] * Function::slope(slot, 0, 0);
+          walk.each(begin, end, [&](Index i, Index ia, Index ib) { sink.data[slot == 0 ? ia : ib] = contribution(i, ia, ib); });
       });
+    }
+  }
+
+  /// The gradient of an operand that repeats: a chunk owns some of its elements where it repeats over leading axes alone, else all.
+  Index sums(const Run& run) const override {
+    Index chunks = 0;
+    for (const int slot : {0, 1}) chunks += chunks_of(run, slot);
+    return chunks;
+  }
+  void backward_sum(const Run& run, Index chunk) const override {
+    const Index of_first = chunks_of(run, 0);
+    const int slot = chunk < of_first ? 0 : 1;
+    if (slot == 1) chunk -= of_first;
+    const rows::Sink sink = run.sink(slot);
+    const Index own = slot == 0 ? count_a : count_b;
+    const Index begin = leading(slot) ? chunk * chunk_size : 0, end = leading(slot) ? std::min(own, begin + chunk_size) : own;
+    if (!sink.add) std::fill(sink.data + begin, sink.data + end, Real{0});
+    if (count == 0) return;
+    with_contribution(run, slot, [&](const auto& contribution) {
+      if (!leading(slot))
+        return walk.each(0, run.output_shape().rows(), [&](Index i, Index ia, Index ib) { sink.data[slot == 0 ? ia : ib] += contribution(i, ia, ib); });
+      for (Index first = 0; first < count; first += own)  // i is the place in the result and in the other operand
+        for (Index j = begin; j < end; ++j) sink.data[j] += slot == 0 ? contribution(first + j, j, first + j) : contribution(first + j, first + j, j);
+    });
   }
 
  private:
-  /// Sums the values into the operand's gradient.
-  template <class Contribution>
-  void send(const Run& run, int slot, const Contribution& contribution) const {
-    const rows::Sink sink = run.sink(slot);
-    if (!sink) return;
-    const Index count = run.shape(slot).count(), total = run.output_shape().count();
-    if (count == total && total > 0) {  // not repeated: each element has its own place
-      parallel_for(walk.rows(), grain_for(walk.row()), [&](Index begin, Index end) {
-        walk.each(begin, end, [&](Index i, Index ia, Index ib) {
-          Real& to = sink.data[slot == 0 ? ia : ib];
-          to = sink.add ? to + contribution(i, ia, ib) : contribution(i, ia, ib);
-        });
-      });
-      return;
+  static constexpr Index chunk_size = 2048;
+
+  /// Calls body with what element (i, ia, ib) sends to the operand.
+  template <class Body>
+  void with_contribution(const Run& run, int slot, const Body& body) const {
+    const Real* dy = run.gradient();
+    if constexpr (Function::reads_operands) {
+      const Real *a = run.real(0), *b = run.real(1);
+      if (slot == 0)
+        body([=](Index i, Index ia, Index ib) { return dy[i] * Function::slope(0, a[ia], b[ib]); });
+      else
+        body([=](Index i, Index ia, Index ib) { return dy[i] * Function::slope(1, a[ia], b[ib]); });
+    } else {
+      const Real slope = Function::slope(slot, 0, 0);
+      body([=](Index i, Index, Index) { return dy[i] * slope; });
     }
-    if (!sink.add) std::fill_n(sink.data, count, Real{0});
-    if (total == 0) return;
-    if (const Index repeats = leading_repeats(slot); repeats > 0) {
-      // Repeated over the leading axes only: the operand's elements are independent, and run in parallel.
-      parallel_for(count, 16, [&](Index begin, Index end) {
-        for (Index r = 0; r < repeats; ++r)
-          for (Index j = begin; j < end; ++j) {
-            const Index i = r * count + j;  // in the result and in the other operand
-            sink.data[j] += slot == 0 ? contribution(i, j, i) : contribution(i, i, j);
-          }
-      });
-      return;
-    }
-    walk.each(0, walk.rows(), [&](Index i, Index ia, Index ib) { sink.data[slot == 0 ? ia : ib] += contribution(i, ia, ib); });
   }
 
-  /// How often the operand repeats when the walk is [repeats, count] with the other operand whole; 0 for other patterns.
-  Index leading_repeats(int slot) const {
-    if (walk.axes.size() != 2) return 0;
-    const auto outer = walk.axes[0], inner = walk.axes[1];
-    const Index outer_step = slot == 0 ? outer.a : outer.b, inner_step = slot == 0 ? inner.a : inner.b;
-    const Index other_outer = slot == 0 ? outer.b : outer.a, other_inner = slot == 0 ? inner.b : inner.a;
-    return outer_step == 0 && inner_step == 1 && other_inner == 1 && other_outer == inner.extent ? outer.extent : 0;
+  Index chunks_of(const Run& run, int slot) const {
+    const Index own = slot == 0 ? count_a : count_b;
+    if (own == count || !run.sink(slot)) return 0;
+    return leading(slot) ? (own + chunk_size - 1) / chunk_size : 1;
+  }
+
+  /// Whether the operand repeats over leading axes only, and the other not at all.
+  bool leading(int slot) const {
+    const bool other_whole = (slot == 0 ? count_b : count_a) == count;
+    const Index own = slot == 0 ? count_a : count_b;
+    if (!other_whole || count == 0 || (slot == 0 ? walk.row.a : walk.row.b) == 0) return false;
+    Index together = walk.row.extent;  // numbers over which the operand has not repeated yet
+    for (const BroadcastWalk::Axis& axis : walk.outer) {
+      const Index stride = slot == 0 ? axis.a : axis.b;
+      if (together < own && stride != together) return false;
+      together *= axis.extent;
+    }
+    return true;
   }
 };
 
@@ -193,26 +207,22 @@ Tensor binary(Tape& tape, Tensor a, Tensor b) {
   return tape.record(std::make_unique<Binary<Function>>(out, tape.shape(a), tape.shape(b)), {a, b}, out);
 }
 
-struct Scale final : Op {
+struct Scale final : RowOp {
   Real factor;
   explicit Scale(double by) : factor(static_cast<Real>(by)) {}
 
   std::string_view name() const override { return "scale"; }
+  Index rows(const Run& run) const override { return run.output_shape().rows(); }
 
-  void forward(const Run& run) const override {
-    const Real* x = run.real(0);
-    Real* y = run.output();
-    parallel_for(run.output_shape().count(), grain_for(1), [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) y[i] = factor * x[i];
-    });
+  void forward_rows(const Run& run, Index begin, Index end) const override {
+    const Index n = run.output_shape().width();
+    vector::scale(run.real(0) + begin * n, factor, run.output() + begin * n, (end - begin) * n);
   }
 
-  void backward(const Run& run) const override {
-    const Real* dy = run.gradient();
+  void backward_rows(const Run& run, Index begin, Index end) const override {
+    const Index n = run.output_shape().width();
     const rows::Sink dx = run.sink(0);
-    parallel_for(run.output_shape().count(), grain_for(1), [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) dx.data[i] = dx.add ? dx.data[i] + factor * dy[i] : factor * dy[i];
-    });
+    (dx.add ? vector::add_scaled : vector::scale)(run.gradient() + begin * n, factor, dx.data + begin * n, (end - begin) * n);
   }
 };
 

@@ -3,10 +3,18 @@
 #include "sextant/base/parallel.hpp"
 #include "sextant/ops/ops.hpp"
 #include "sextant/tape/gradient_check.hpp"
+#include "sextant/tape/row_op.hpp"
 
 namespace sextant {
 
 namespace {
+
+void copy_or_add(const Real* from, Index count, Real* to, bool add) {
+  if (add)
+    for (Index i = 0; i < count; ++i) to[i] += from[i];
+  else
+    std::copy_n(from, count, to);
+}
 
 /// y [.., n, m, c] = x [.., m, n, c]: two axes exchanged, with c neighbouring numbers kept together. Its own adjoint.
 void exchange(const Real* x, rows::Sink y, Index outer, Index m, Index n, Index c) {
@@ -36,6 +44,29 @@ struct Exchange final : Op {
   void backward(const Run& run) const override { exchange(run.gradient(), run.sink(0), outer, n, m, c); }
 };
 
+/// [B, T, H * d] <-> [B, H, T, d]. A row is a token: all heads of one place.
+struct Heads final : RowOp {
+  std::string_view title;
+  bool split;
+  Index batch, length, heads, width;
+  Heads(std::string_view name, bool splits, Index of_batch, Index of_length, Index of_heads, Index of_width)
+      : title(name), split(splits), batch(of_batch), length(of_length), heads(of_heads), width(of_width) {}
+
+  std::string_view name() const override { return title; }
+  Index rows(const Run&) const override { return batch * length; }
+  void forward_rows(const Run& run, Index begin, Index end) const override { move(run.real(0), {run.output(), false}, split, begin, end); }
+  void backward_rows(const Run& run, Index begin, Index end) const override { move(run.gradient(), run.sink(0), !split, begin, end); }
+
+ private:
+  void move(const Real* x, rows::Sink y, bool to_heads, Index begin, Index end) const {
+    for (Index token = begin; token < end; ++token)
+      for (Index h = 0; h < heads; ++h) {
+        const Index together = (token * heads + h) * width, apart = ((token / length * heads + h) * length + token % length) * width;
+        copy_or_add(x + (to_heads ? together : apart), width, y.data + (to_heads ? apart : together), y.add);
+      }
+  }
+};
+
 /// The product of the extents before, and after, an axis.
 struct Around {
   Index outer = 1, inner = 1;
@@ -44,13 +75,6 @@ struct Around {
     for (int a = axis + 1; a < shape.rank(); ++a) inner *= shape[a];
   }
 };
-
-void copy_or_add(const Real* from, Index count, Real* to, bool add) {
-  if (add)
-    for (Index i = 0; i < count; ++i) to[i] += from[i];
-  else
-    std::copy_n(from, count, to);
-}
 
 struct Concatenate final : Op {
   Index outer, a, b;  ///< neighbouring numbers of each operand
@@ -114,13 +138,13 @@ Tensor split_heads(Tape& tape, Tensor x, Index heads) {
   const Shape s = tape.shape(x);
   require(s.rank() == 3 && heads >= 1 && s[2] % heads == 0, "split_heads: {} does not split into {} heads", s.text(), heads);
   const Index width = s[2] / heads;
-  return tape.record(std::make_unique<Exchange>("split_heads", s[0], s[1], heads, width), {x}, Shape{s[0], heads, s[1], width});
+  return tape.record(std::make_unique<Heads>("split_heads", true, s[0], s[1], heads, width), {x}, Shape{s[0], heads, s[1], width});
 }
 
 Tensor merge_heads(Tape& tape, Tensor x) {
   const Shape s = tape.shape(x);
   require(s.rank() == 4, "merge_heads: takes [B, H, T, d], not {}", s.text());
-  return tape.record(std::make_unique<Exchange>("merge_heads", s[0], s[1], s[2], s[3]), {x}, Shape{s[0], s[2], s[1] * s[3]});
+  return tape.record(std::make_unique<Heads>("merge_heads", false, s[0], s[2], s[1], s[3]), {x}, Shape{s[0], s[2], s[1] * s[3]});
 }
 
 Tensor transpose(Tape& tape, Tensor x) {

@@ -1,44 +1,48 @@
 // Rows of a table by their number. The gradient of a row is the sum over all places that read it, always in their order.
 #include "sextant/base/error.hpp"
-#include "sextant/base/parallel.hpp"
+#include "sextant/kernels/vector.hpp"
 #include "sextant/ops/ops.hpp"
 #include "sextant/tape/gradient_check.hpp"
+#include "sextant/tape/row_op.hpp"
 
 namespace sextant {
 
 namespace {
 
-struct Embedding final : Op {
+struct Embedding final : RowOp {
   Real factor;
   explicit Embedding(double by) : factor(static_cast<Real>(by)) {}
 
   std::string_view name() const override { return "embedding"; }
   Reads backward_reads() const override { return Reads::none().input(1); }
 
-  void forward(const Run& run) const override {
-    const Index rows = run.shape(0)[0], width = run.shape(0)[1], count = run.shape(1).count();
-    const Real* table = run.real(0);
+  Index rows(const Run& run) const override { return run.shape(1).count(); }
+  std::uint32_t row_inputs() const override { return 0b10; }
+
+  void check(const Run& run) const override {
+    const Index rows = run.shape(0)[0], count = run.shape(1).count();
     const std::int32_t* ids = run.indices(1);
-    Real* y = run.output();
     for (Index i = 0; i < count; ++i) require(ids[i] >= 0 && ids[i] < rows, "id {} at place {} is outside the table of {} rows", ids[i], i, rows);
-    parallel_for(count, grain_for(width), [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i)
-        for (Index c = 0; c < width; ++c) y[i * width + c] = factor * table[ids[i] * width + c];
-    });
   }
 
-  void backward(const Run& run) const override {
+  void forward_rows(const Run& run, Index begin, Index end) const override {
+    const Index width = run.shape(0)[1];
+    for (Index i = begin; i < end; ++i) vector::scale(run.real(0) + run.indices(1)[i] * width, factor, run.output() + i * width, width);
+  }
+
+  /// A chunk owns some columns of the table.
+  Index sums(const Run& run) const override { return (run.shape(0)[1] + columns - 1) / columns; }
+  void backward_sum(const Run& run, Index chunk) const override {
     const Index rows = run.shape(0)[0], width = run.shape(0)[1], count = run.shape(1).count();
-    const std::int32_t* ids = run.indices(1);
-    const Real* dy = run.gradient();
+    const Index begin = chunk * columns, own = std::min(columns, width - begin);
     const rows::Sink table = run.sink(0);
     if (!table) return;
-    if (!table.add) std::fill_n(table.data, rows * width, Real{0});
-    parallel_for(width, 16, [&](Index begin, Index end) {
-      for (Index i = 0; i < count; ++i)
-        for (Index c = begin; c < end; ++c) table.data[ids[i] * width + c] += factor * dy[i * width + c];
-    });
+    for (Index row = 0; !table.add && row < rows; ++row) std::fill_n(table.data + row * width + begin, own, Real{0});
+    for (Index i = 0; i < count; ++i) vector::add_scaled(run.gradient() + i * width + begin, factor, table.data + run.indices(1)[i] * width + begin, own);
   }
+
+ private:
+  static constexpr Index columns = 64;
 };
 
 }  // namespace

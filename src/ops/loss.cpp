@@ -1,18 +1,16 @@
 // Cross-entropy of logits against one target a row, in nats. Rows with the target -1 do not count; with nothing to count
 // the loss is 0 and so are the gradients.
-#include <cmath>
-
 #include "sextant/base/error.hpp"
-#include "sextant/base/parallel.hpp"
 #include "sextant/kernels/vector.hpp"
 #include "sextant/ops/ops.hpp"
 #include "sextant/tape/gradient_check.hpp"
+#include "sextant/tape/row_op.hpp"
 
 namespace sextant {
 
 namespace {
 
-struct CrossEntropyOp final : Op {
+struct CrossEntropyOp final : RowOp {
   bool has_weights;
   explicit CrossEntropyOp(bool weights) : has_weights(weights) {}
 
@@ -25,62 +23,57 @@ struct CrossEntropyOp final : Op {
     return has_weights ? reads.input(3) : reads;
   }
 
-  void forward(const Run& run) const override {
-    const Index rows = run.shape(0)[0], classes = run.shape(0)[1];
-    const Real* logits = run.real(0);
+  Index rows(const Run& run) const override { return run.shape(0)[0]; }
+  std::uint32_t row_inputs() const override { return 0b1011; }
+
+  void check(const Run& run) const override {
+    const Index count = run.shape(0)[0], classes = run.shape(0)[1];
     const std::int32_t* targets = run.indices(1);
-    const Real divisor = *run.real(2);
-    Real *row_loss = run.output(1), *normalizer = run.output(2);
-    for (Index row = 0; row < rows; ++row)
+    for (Index row = 0; row < count; ++row)
       require(targets[row] == ignored_target || (targets[row] >= 0 && targets[row] < classes), "target {} of row {} is neither -1 (ignored) nor from 0 to {}",
               targets[row], row, classes - 1);
-    parallel_for(rows, grain_for(8 * classes), [&](Index begin, Index end) {
-      for (Index row = begin; row < end; ++row) {
-        const Real* x = logits + row * classes;
-        const bool counts = targets[row] != ignored_target;
-        normalizer[row] = counts ? log_sum_exp(x, classes) : Real{0};
-        row_loss[row] = counts ? normalizer[row] - x[targets[row]] : Real{0};
-      }
-    });
+  }
+
+  void forward_rows(const Run& run, Index begin, Index end) const override {
+    const Index classes = run.shape(0)[1];
+    const std::int32_t* targets = run.indices(1);
+    for (Index row = begin; row < end; ++row) {
+      const Real* x = run.real(0) + row * classes;
+      const bool counts = targets[row] != ignored_target;
+      const Real normalizer = counts ? vector::log_sum_exp(x, classes) : Real{0};
+      run.output(2)[row] = normalizer;
+      run.output(1)[row] = counts ? normalizer - x[targets[row]] : Real{0};
+    }
+  }
+
+  void forward_end(const Run& run) const override {
+    const std::int32_t* targets = run.indices(1);
+    const Real divisor = *run.real(2);
     double total = 0;
-    for (Index row = 0; row < rows; ++row)
-      if (targets[row] != ignored_target) total += static_cast<double>(weight(run, row)) * static_cast<double>(row_loss[row]);
+    for (Index row = 0; row < run.shape(0)[0]; ++row)
+      if (targets[row] != ignored_target) total += static_cast<double>(weight(run, row)) * static_cast<double>(run.output(1)[row]);
     *run.output(0) = divisor == 0 ? Real{0} : static_cast<Real>(total / static_cast<double>(divisor));
   }
 
-  void backward(const Run& run) const override {
-    const Index rows = run.shape(0)[0], classes = run.shape(0)[1];
-    const Real* logits = run.real(0);
-    const std::int32_t* targets = run.indices(1);
-    const Real divisor = *run.real(2), *normalizer = run.saved(2);
-    const Real factor = divisor == 0 ? Real{0} : *run.gradient() / divisor;
+  void backward_rows(const Run& run, Index begin, Index end) const override {
+    const Index classes = run.shape(0)[1];
+    const Real divisor = *run.real(2), factor = divisor == 0 ? Real{0} : *run.gradient() / divisor;
     const rows::Sink dx = run.sink(0);
-    parallel_for(rows, grain_for(8 * classes), [&](Index begin, Index end) {
-      for (Index row = begin; row < end; ++row) {
-        Real* to = dx.data + row * classes;
-        const Real share = targets[row] == ignored_target ? Real{0} : factor * weight(run, row);
-        if (share == 0) {
-          if (!dx.add) std::fill_n(to, classes, Real{0});
-          continue;
-        }
-        const Real* x = logits + row * classes;
-        for (Index c = 0; c < classes; ++c) {
-          const Real value = share * (std::exp(x[c] - normalizer[row]) - (c == targets[row] ? Real{1} : Real{0}));
-          to[c] = dx.add ? to[c] + value : value;
-        }
+    for (Index row = begin; row < end; ++row) {
+      const std::int32_t target = run.indices(1)[row];
+      Real* to = dx.data + row * classes;
+      const Real share = target == ignored_target ? Real{0} : factor * weight(run, row);
+      if (share == 0) {
+        if (!dx.add) std::fill_n(to, classes, Real{0});
+        continue;
       }
-    });
+      vector::scaled_exp_shifted(run.real(0) + row * classes, run.saved(2)[row], share, to, dx.add, classes);
+      to[target] -= share;
+    }
   }
 
  private:
   Real weight(const Run& run, Index row) const { return has_weights ? run.real(3)[row] : Real{1}; }
-
-  static Real log_sum_exp(const Real* x, Index n) {
-    const Real top = vector::largest(x, n);
-    double total = 0;
-    for (Index c = 0; c < n; ++c) total += static_cast<double>(std::exp(x[c] - top));
-    return top + static_cast<Real>(std::log(total));
-  }
 };
 
 }  // namespace

@@ -2,8 +2,10 @@
 #include "sextant/base/error.hpp"
 #include "sextant/base/parallel.hpp"
 #include "sextant/kernels/gemm.hpp"
+#include "sextant/kernels/vector.hpp"
 #include "sextant/ops/ops.hpp"
 #include "sextant/tape/gradient_check.hpp"
+#include "sextant/tape/row_op.hpp"
 
 namespace sextant {
 
@@ -87,32 +89,41 @@ struct Matmul final : Op {
 };
 
 /// y = x w^T + bias, with the rows of x as one tall matrix.
-struct Linear final : Op {
+struct Linear final : RowOp {
   bool has_bias;
   explicit Linear(bool bias) : has_bias(bias) {}
 
   std::string_view name() const override { return "linear"; }
   Reads backward_reads() const override { return Reads::none().input(0).input(1); }
+  Index rows(const Run& run) const override { return run.output_shape().rows(); }
 
-  void forward(const Run& run) const override {
-    const Index rows = run.output_shape().rows(), out = run.shape(1)[0], in = run.shape(1)[1];
+  void forward_rows(const Run& run, Index begin, Index end) const override {
+    const Index out = run.shape(1)[0], in = run.shape(1)[1];
     Real* y = run.output();
-    if (has_bias) {
-      const Real* bias = run.real(2);
-      parallel_for(rows, grain_for(out), [&](Index begin, Index end) {
-        for (Index row = begin; row < end; ++row) std::copy(bias, bias + out, y + row * out);
-      });
-    }
-    gemm(rows, out, in, 1, {run.real(0), in}, {run.real(1), in, true}, has_bias ? Real{1} : Real{0}, y, out);
+    gemm_rows(begin, end, rows(run), out, in, 1, {run.real(0), in}, {run.real(1), in, true}, 0, y, out);
+    if (has_bias)
+      for (Index row = begin; row < end; ++row) vector::add(run.real(2), y + row * out, out);
   }
 
-  void backward(const Run& run) const override {
-    const Index rows = run.output_shape().rows(), out = run.shape(1)[0], in = run.shape(1)[1];
+  void backward_rows(const Run& run, Index begin, Index end) const override {
+    const Index out = run.shape(1)[0], in = run.shape(1)[1];
+    if (const rows::Sink dx = run.sink(0))
+      gemm_rows(begin, end, rows(run), in, out, 1, {run.gradient(), out}, {run.real(1), in}, dx.add ? Real{1} : Real{0}, dx.data, in);
+  }
+
+  /// A chunk makes some rows of the weight's gradient, and their bias's.
+  Index sums(const Run& run) const override {
+    const Index out = run.shape(1)[0], tile = tile_of_product(out);
+    return (out + tile - 1) / tile;
+  }
+  void backward_sum(const Run& run, Index chunk) const override {
+    const Index out = run.shape(1)[0], in = run.shape(1)[1], tile = tile_of_product(out);
+    const Index begin = chunk * tile, end = std::min(out, begin + tile);
     const Real* dy = run.gradient();
-    if (const rows::Sink dx = run.sink(0)) gemm(rows, in, out, 1, {dy, out}, {run.real(1), in}, dx.add ? Real{1} : Real{0}, dx.data, in);
-    if (const rows::Sink dw = run.sink(1)) gemm(out, in, rows, 1, {dy, out, true}, {run.real(0), in}, dw.add ? Real{1} : Real{0}, dw.data, in);
+    if (const rows::Sink dw = run.sink(1))
+      gemm_rows(begin, end, out, in, rows(run), 1, {dy, out, true}, {run.real(0), in}, dw.add ? Real{1} : Real{0}, dw.data, in);
     if (has_bias)
-      if (const rows::Sink db = run.sink(2)) rows::column_sum(dy, db, rows, out);
+      if (const rows::Sink db = run.sink(2)) rows::column_sum(dy + begin, out, rows(run), {db.data + begin, db.add}, end - begin);
   }
 };
 

@@ -3,38 +3,76 @@
 #include "sextant/base/error.hpp"
 #include "sextant/ops/ops.hpp"
 #include "sextant/tape/gradient_check.hpp"
+#include "sextant/tape/row_op.hpp"
 
 namespace sextant {
 
 namespace {
 
-struct LayerNorm final : Op {
-  std::string_view name() const override { return "layer_norm"; }
-  Reads backward_reads() const override { return Reads::none().input(0).input(1).output(1).output(2); }
+/// What both norms share: the rows, and how the columns of a weight's gradient are cut.
+struct Norm : RowOp {
+  Index rows(const Run& run) const final { return run.shape(0).rows(); }
+  Index sums(const Run& run) const final { return (run.shape(0)[-1] + rows::column_chunk - 1) / rows::column_chunk; }
 
-  void forward(const Run& run) const override {
-    const Shape& s = run.shape(0);
-    rows::layer_norm(run.real(0), run.real(1), run.real(2), run.output(0), run.output(1), run.output(2), s.rows(), s[-1]);
-  }
-
-  void backward(const Run& run) const override {
-    const Shape& s = run.shape(0);
-    rows::layer_norm_gradient(run.real(0), run.real(1), run.saved(1), run.saved(2), run.gradient(), run.sink(0), run.sink(1), run.sink(2), s.rows(), s[-1]);
+ protected:
+  struct Columns {
+    Index begin, count;
+  };
+  static Columns columns(const Run& run, Index chunk) {
+    const Index begin = chunk * rows::column_chunk;
+    return {begin, std::min(rows::column_chunk, run.shape(0)[-1] - begin)};
   }
 };
 
-struct RmsNorm final : Op {
+struct LayerNorm final : Norm {
+  std::string_view name() const override { return "layer_norm"; }
+  Reads backward_reads() const override { return Reads::none().input(0).input(1).output(1).output(2); }
+
+  void forward_rows(const Run& run, Index begin, Index end) const override {
+    const Index n = run.shape(0)[-1];
+    for (Index row = begin; row < end; ++row)
+      rows::layer_norm(run.real(0) + row * n, run.real(1), run.real(2), run.output(0) + row * n, run.output(1) + row, run.output(2) + row, n);
+  }
+
+  void backward_rows(const Run& run, Index begin, Index end) const override {
+    const Index n = run.shape(0)[-1];
+    const rows::Sink dx = run.sink(0);
+    for (Index row = begin; dx && row < end; ++row)
+      rows::norm_gradient(run.real(0) + row * n, run.real(1), run.saved(1)[row], run.saved(2)[row], true, run.gradient() + row * n, dx.data + row * n, dx.add,
+                          n);
+  }
+
+  void backward_sum(const Run& run, Index chunk) const override {
+    const Index n = run.shape(0)[-1];
+    const auto [begin, count] = columns(run, chunk);
+    const Real* dy = run.gradient() + begin;
+    if (const rows::Sink dw = run.sink(1))
+      rows::norm_weight_sum(run.real(0) + begin, run.saved(1), run.saved(2), dy, n, rows(run), {dw.data + begin, dw.add}, count);
+    if (const rows::Sink db = run.sink(2)) rows::column_sum(dy, n, rows(run), {db.data + begin, db.add}, count);
+  }
+};
+
+struct RmsNorm final : Norm {
   std::string_view name() const override { return "rms_norm"; }
   Reads backward_reads() const override { return Reads::none().input(0).input(1).output(1); }
 
-  void forward(const Run& run) const override {
-    const Shape& s = run.shape(0);
-    rows::rms_norm(run.real(0), run.real(1), run.output(0), run.output(1), s.rows(), s[-1]);
+  void forward_rows(const Run& run, Index begin, Index end) const override {
+    const Index n = run.shape(0)[-1];
+    for (Index row = begin; row < end; ++row) rows::rms_norm(run.real(0) + row * n, run.real(1), run.output(0) + row * n, run.output(1) + row, n);
   }
 
-  void backward(const Run& run) const override {
-    const Shape& s = run.shape(0);
-    rows::rms_norm_gradient(run.real(0), run.real(1), run.saved(1), run.gradient(), run.sink(0), run.sink(1), s.rows(), s[-1]);
+  void backward_rows(const Run& run, Index begin, Index end) const override {
+    const Index n = run.shape(0)[-1];
+    const rows::Sink dx = run.sink(0);
+    for (Index row = begin; dx && row < end; ++row)
+      rows::norm_gradient(run.real(0) + row * n, run.real(1), 0, run.saved(1)[row], false, run.gradient() + row * n, dx.data + row * n, dx.add, n);
+  }
+
+  void backward_sum(const Run& run, Index chunk) const override {
+    const Index n = run.shape(0)[-1];
+    const auto [begin, count] = columns(run, chunk);
+    if (const rows::Sink dw = run.sink(1))
+      rows::norm_weight_sum(run.real(0) + begin, nullptr, run.saved(1), run.gradient() + begin, n, rows(run), {dw.data + begin, dw.add}, count);
   }
 };
 

@@ -93,6 +93,15 @@ struct CollectDistances final : PositionOp {
   }
 };
 
+struct WholeDistances final : Op {
+  std::string_view name() const override { return "whole_distances"; }
+  bool differentiable() const override { return false; }
+  void forward(const Run& run) const override {
+    const Index count = run.output_shape()[1];
+    for (Index slot = 0; slot < count; ++slot) run.output_numbers()[slot] = static_cast<double>(count / 2 - slot);
+  }
+};
+
 void check_pairs(Tape& tape, Numbers query, Numbers key) {
   const Shape q = tape.shape(query), k = tape.shape(key);
   require(q.rank() == 2 && k.rank() == 2 && q[0] == k[0], "positions {} and {} are not [P, Tq] and [P, Tk]", q.text(), k.text());
@@ -122,6 +131,10 @@ Indices index_from_pairs(Tape& tape, Numbers query, Numbers key, IndexOfPair fun
   return {tape.record(std::make_unique<IndexFromPairs>(std::move(function)), {query, key}, {{Element::index, {q[0], q[1], k[1]}}}).front()};
 }
 
+Numbers whole_distances(Tape& tape, Index reach) {
+  return {tape.record(std::make_unique<WholeDistances>(), {}, {{Element::number, {1, 2 * reach + 1}}}).front()};
+}
+
 Distances distances(Tape& tape, Numbers query, Numbers key, Index capacity, DistanceOfPair function) {
   check_pairs(tape, query, key);
   const Shape q = tape.shape(query), k = tape.shape(key);
@@ -136,6 +149,11 @@ OpExamples positions() {
   // They have no gradient of their own; each is multiplied by something that has.
   const auto times = [](Tape& tape, ExampleDraw& draw, Tensor x) { return multiply(tape, x, draw.tensor(tape, tape.shape(x))); };
   return {
+      {"whole_distances",
+       [times](Tape& tape, ExampleDraw& draw) {
+         const Numbers p = whole_distances(tape, draw.extent());
+         return times(tape, draw, from_positions(tape, p, 1, [](double x, std::span<double> row) { row[0] = x; }));
+       }},
       {"from_positions",
        [times](Tape& tape, ExampleDraw& draw) {
          const Numbers p = draw.numbers(tape, {draw.extent(), draw.extent()});

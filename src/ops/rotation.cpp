@@ -4,12 +4,14 @@
 #include "sextant/base/error.hpp"
 #include "sextant/ops/ops.hpp"
 #include "sextant/tape/gradient_check.hpp"
+#include "sextant/tape/row_op.hpp"
 
 namespace sextant {
 
 namespace {
 
-struct Rotate final : Op {
+/// A row is a token: all heads of one place.
+struct Rotate final : RowOp {
   relative::RotationExtents extents;
   PairLayout pairs;
   Rotate(const relative::RotationExtents& e, PairLayout layout) : extents(e), pairs(layout) {}
@@ -17,9 +19,12 @@ struct Rotate final : Op {
   std::string_view name() const override { return "rotate"; }
   Reads backward_reads() const override { return Reads::none().input(1).input(2); }
 
-  void forward(const Run& run) const override { relative::rotate(extents, pairs, run.real(0), run.real(1), run.real(2), false, {run.output(), false}); }
-  void backward(const Run& run) const override {
-    if (const rows::Sink dx = run.sink(0)) relative::rotate(extents, pairs, run.gradient(), run.real(1), run.real(2), true, dx);
+  Index rows(const Run&) const override { return extents.batch * extents.length; }
+  void forward_rows(const Run& run, Index begin, Index end) const override {
+    relative::rotate(extents, pairs, begin, end, run.real(0), run.real(1), run.real(2), false, {run.output(), false});
+  }
+  void backward_rows(const Run& run, Index begin, Index end) const override {
+    if (const rows::Sink dx = run.sink(0)) relative::rotate(extents, pairs, begin, end, run.gradient(), run.real(1), run.real(2), true, dx);
   }
 };
 

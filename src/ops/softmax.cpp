@@ -1,15 +1,15 @@
 // Masked softmax over keys. What is hidden gets a weight of exactly zero; a query that sees nothing gets zeros, and no
 // gradient passes it: 0/0 never arises.
 #include "sextant/base/error.hpp"
-#include "sextant/base/parallel.hpp"
 #include "sextant/ops/ops.hpp"
 #include "sextant/tape/gradient_check.hpp"
+#include "sextant/tape/row_op.hpp"
 
 namespace sextant {
 
 namespace {
 
-struct Softmax final : Op {
+struct Softmax final : RowOp {
   bool causal, has_mask, has_pairs;
   explicit Softmax(const Visible& visible)
       : causal(visible.causal && !visible.pairs), has_mask(visible.keys || visible.pairs), has_pairs(static_cast<bool>(visible.pairs)) {}
@@ -17,33 +17,31 @@ struct Softmax final : Op {
   std::string_view name() const override { return "softmax"; }
   Reads backward_reads() const override { return Reads::none().output(0); }
 
-  void forward(const Run& run) const override {
+  Index rows(const Run& run) const override { return run.shape(0).rows(); }
+
+  void forward_rows(const Run& run, Index begin, Index end) const override {
     const Shape& s = run.shape(0);  // [B, H, Tq, Tk]
     const Index heads = s[1], queries = s[2], keys = s[3];
     const Real* scores = run.real(0);
     const std::uint8_t* mask = has_mask ? run.flags(1) : nullptr;
     Real* weights = run.output();
-    parallel_for(s.rows(), grain_for(8 * keys), [&](Index begin, Index end) {
-      for (Index row = begin; row < end; ++row) {
-        const Index b = row / (heads * queries), i = row % queries;
-        const std::uint8_t* hidden = mask;
-        if (has_pairs)
-          hidden += ((run.shape(1)[0] == 1 ? 0 : b) * queries + i) * keys;
-        else if (has_mask)
-          hidden += b * keys;
-        rows::softmax_row(scores + row * keys, hidden, seen(i, queries, keys), weights + row * keys, keys);
-      }
-    });
+    for (Index row = begin; row < end; ++row) {
+      const Index b = row / (heads * queries), i = row % queries;
+      const std::uint8_t* hidden = mask;
+      if (has_pairs)
+        hidden += ((run.shape(1)[0] == 1 ? 0 : b) * queries + i) * keys;
+      else if (has_mask)
+        hidden += b * keys;
+      rows::softmax_row(scores + row * keys, hidden, seen(i, queries, keys), weights + row * keys, keys);
+    }
   }
 
-  void backward(const Run& run) const override {
+  void backward_rows(const Run& run, Index begin, Index end) const override {
     const Shape& s = run.shape(0);
     const Index keys = s[3];
     const Real *weights = run.saved(0), *dy = run.gradient();
     const rows::Sink ds = run.sink(0);
-    parallel_for(s.rows(), grain_for(4 * keys), [&](Index begin, Index end) {
-      for (Index row = begin; row < end; ++row) rows::softmax_row_gradient(weights + row * keys, dy + row * keys, ds.data + row * keys, ds.add, keys);
-    });
+    for (Index row = begin; row < end; ++row) rows::softmax_row_gradient(weights + row * keys, dy + row * keys, ds.data + row * keys, ds.add, keys);
   }
 
   /// The number of leading keys that query i may see.

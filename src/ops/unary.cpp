@@ -3,41 +3,39 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sextant/base/parallel.hpp"
 #include "sextant/kernels/vector.hpp"
 #include "sextant/ops/ops.hpp"
 #include "sextant/tape/gradient_check.hpp"
+#include "sextant/tape/row_op.hpp"
 
 namespace sextant {
 
 namespace {
 
-constexpr Index chunk = 4096;
-
 /// A function of one number, given its kernel on rows and its slope, which may use the value y of the function at x.
 template <class Function>
-struct Unary final : Op {
+struct Unary final : RowOp {
   Function function;
   explicit Unary(Function f) : function(f) {}
 
   std::string_view name() const override { return Function::name; }
   Reads backward_reads() const override { return Reads::none().input(0).output(0); }
 
-  void forward(const Run& run) const override {
-    const Real* x = run.real(0);
-    Real* y = run.output();
-    parallel_for(run.output_shape().count(), chunk, [&](Index begin, Index end) { function.row(x + begin, y + begin, end - begin); });
+  Index rows(const Run& run) const override { return run.output_shape().rows(); }
+
+  void forward_rows(const Run& run, Index begin, Index end) const override {
+    const Index n = run.output_shape().width();
+    function.row(run.real(0) + begin * n, run.output() + begin * n, (end - begin) * n);
   }
 
-  void backward(const Run& run) const override {
+  void backward_rows(const Run& run, Index begin, Index end) const override {
+    const Index n = run.output_shape().width();
     const Real *x = run.real(0), *y = run.saved(0), *dy = run.gradient();
     const rows::Sink dx = run.sink(0);
-    parallel_for(run.output_shape().count(), chunk, [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) {
-        const Real value = dy[i] * function.slope(x[i], y[i]);
-        dx.data[i] = dx.add ? dx.data[i] + value : value;
-      }
-    });
+    for (Index i = begin * n; i < end * n; ++i) {
+      const Real value = dy[i] * function.slope(x[i], y[i]);
+      dx.data[i] = dx.add ? dx.data[i] + value : value;
+    }
   }
 };
 

@@ -1,5 +1,6 @@
 #include "sextant/position/scheme.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/ranges.h>
@@ -7,7 +8,27 @@
 namespace sextant {
 
 Tensor Scheme::score(Tape& tape, const Attending& attending) {
-  return matmul(tape, attending.query, attending.key, Transpose::no, Transpose::yes, 1 / std::sqrt(static_cast<double>(attending.head_width)));
+  const Tensor content = matmul(tape, attending.query, attending.key, Transpose::no, Transpose::yes, 1 / std::sqrt(static_cast<double>(attending.head_width)));
+  const auto stated = bias(tape, attending);
+  const Tensor added = stated ? dense_bias(tape, *stated) : Tensor{};
+  return added ? add(tape, content, added) : content;
+}
+
+Tensor dense_bias(Tape& tape, const ScoreBias& bias) {
+  Tensor sum;
+  const auto take = [&](Tensor part) { sum = sum ? add(tape, sum, part) : part; };
+  if (bias.by_pair) take(bias.by_pair);
+  if (bias.by_distance) {
+    const Shape s = tape.shape(bias.by_distance);  // [H, 2 R + 1]
+    const Indices index = index_from_pairs(
+        tape, bias.query, bias.key, [middle = s[1] / 2](double q, double k) { return std::clamp<Index>(static_cast<Index>(k - q) + middle, 0, 2 * middle); });
+    take(gather_relative(tape, tape.reshape(bias.by_distance, {1, s[0], 1, s[1]}), index));
+  }
+  if (bias.of_query) {
+    const Shape q = tape.shape(bias.of_query), k = tape.shape(bias.of_key);
+    take(add(tape, tape.reshape(bias.of_query, {q[0], q[1], q[2], 1}), tape.reshape(bias.of_key, {k[0], k[1], 1, k[2]})));
+  }
+  return sum;
 }
 
 Tensor Scheme::mix(Tape& tape, const Attending& /*attending*/, Tensor weights, Tensor value) { return matmul(tape, weights, value); }

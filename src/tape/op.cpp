@@ -8,6 +8,8 @@ namespace {
 std::size_t at(int slot) { return static_cast<std::size_t>(slot); }
 }  // namespace
 
+int Run::inputs() const { return static_cast<int>(node_.inputs.size()); }
+
 const Shape& Run::shape(int slot) const { return graph_[node_.inputs[at(slot)]].shape; }
 
 const Shape& Run::output_shape(int slot) const { return graph_[node_.outputs[at(slot)]].shape; }

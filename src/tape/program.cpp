@@ -1,11 +1,17 @@
 #include "sextant/tape/program.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <numeric>
+#include <set>
 
 #include "sextant/base/error.hpp"
+#include "sextant/base/parallel.hpp"
 #include "sextant/tape/planner.hpp"
+#include "sextant/tape/row_op.hpp"
 
 namespace sextant {
 
@@ -48,9 +54,55 @@ Program::Program(Tape tape, Tensor loss, const std::vector<AnyHandle>& kept, std
   }
 }
 
+std::vector<Program::Together> Program::group_forward(const std::vector<std::size_t>& order) const {
+  std::vector<Together> groups;
+  Index rows = -1;        // of the group that is open; -1 where nothing can join
+  std::set<int> written;  // by it: roots
+  for (const std::size_t n : order) {
+    const Node& node = graph_.nodes[n];
+    const auto* op = dynamic_cast<const RowOp*>(node.op.get());
+    const Index own = op == nullptr ? -1 : op->rows(Run(graph_, node, memory_, 0, false));
+    bool joins = own >= 0 && own == rows;
+    for (std::size_t i = 0; joins && i < node.inputs.size(); ++i) joins = (op->row_inputs() >> i & 1) != 0 || !written.contains(graph_[node.inputs[i]].root);
+    if (!joins) {
+      groups.emplace_back();
+      written.clear();
+    }
+    rows = own;
+    groups.back().push_back(n);
+    for (const int id : node.outputs) written.insert(graph_[id].root);
+  }
+  return groups;
+}
+
+std::vector<Program::Together> Program::group_backward(const std::vector<std::size_t>& order) const {
+  std::vector<Together> groups;
+  Index rows = -1;
+  std::set<int> summed;  // gradients that are complete only at the end of the open group
+  for (const std::size_t n : order) {
+    const Node& node = graph_.nodes[n];
+    const auto* op = dynamic_cast<const RowOp*>(node.op.get());
+    const Index own = op == nullptr ? -1 : op->rows(Run(graph_, node, memory_, 0, false));
+    const auto complete = [&](int id) { return !summed.contains(graph_[id].root); };
+    const bool joins = own >= 0 && own == rows && std::all_of(node.outputs.begin(), node.outputs.end(), complete) &&
+                       std::all_of(node.inputs.begin(), node.inputs.end(), [&](int id) { return !graph_[id].differentiable || complete(id); });
+    if (!joins) {
+      groups.emplace_back();
+      summed.clear();
+    }
+    rows = own;
+    groups.back().push_back(n);
+    for (std::size_t i = 0; op != nullptr && i < node.inputs.size(); ++i)
+      if ((op->row_inputs() >> i & 1) == 0 && graph_[node.inputs[i]].differentiable) summed.insert(graph_[node.inputs[i]].root);
+  }
+  return groups;
+}
+
 void Program::plan(Tensor loss, const std::vector<AnyHandle>& kept) {
-  for (std::size_t n = 0; n < graph_.nodes.size(); ++n) (graph_.nodes[n].derived ? derived_ : forward_).push_back(n);
-  backward_ = backward_order(graph_, loss.id);
+  std::vector<std::size_t> computed;
+  for (std::size_t n = 0; n < graph_.nodes.size(); ++n) (graph_.nodes[n].derived ? derived_ : computed).push_back(n);
+  forward_ = group_forward(computed);
+  backward_ = group_backward(backward_order(graph_, loss.id));
 
   struct Life {
     Index first = -1, last = -1;
@@ -63,27 +115,31 @@ void Program::plan(Tensor loss, const std::vector<AnyHandle>& kept) {
   const auto life = [&](std::vector<Life>& lives, int id) -> Life& { return lives[at(graph_[id].root)]; };
 
   Index time = 0;
-  for (const std::size_t n : forward_) {
-    for (const int id : graph_.nodes[n].outputs) life(data, id).touch(time);
-    for (const int id : graph_.nodes[n].inputs) life(data, id).touch(time);
+  for (const Together& group : forward_) {
+    for (const std::size_t n : group) {
+      for (const int id : graph_.nodes[n].outputs) life(data, id).touch(time);
+      for (const int id : graph_.nodes[n].inputs) life(data, id).touch(time);
+    }
     ++time;
   }
   if (loss) life(gradient, loss.id).touch(time - 1);
-  for (const std::size_t n : backward_) {
-    Node& node = graph_.nodes[n];
-    const Reads reads = node.op->backward_reads();
-    node.writes_first.assign(node.inputs.size(), false);
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const int id = node.inputs[i];
-      if ((reads.inputs >> i & 1) != 0) life(data, id).touch(time);
-      if (!graph_[id].differentiable) continue;
-      node.writes_first[i] = life(gradient, id).first < 0;
-      life(gradient, id).touch(time);
-    }
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      const int id = node.outputs[i];
-      if ((reads.outputs >> i & 1) != 0) life(data, id).touch(time);
-      if (life(gradient, id).first >= 0) life(gradient, id).touch(time);
+  for (const Together& group : backward_) {
+    for (const std::size_t n : group) {
+      Node& node = graph_.nodes[n];
+      const Reads reads = node.op->backward_reads();
+      node.writes_first.assign(node.inputs.size(), false);
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const int id = node.inputs[i];
+        if ((reads.inputs >> i & 1) != 0) life(data, id).touch(time);
+        if (!graph_[id].differentiable) continue;
+        node.writes_first[i] = life(gradient, id).first < 0;
+        life(gradient, id).touch(time);
+      }
+      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+        const int id = node.outputs[i];
+        if ((reads.outputs >> i & 1) != 0) life(data, id).touch(time);
+        if (life(gradient, id).first >= 0) life(gradient, id).touch(time);
+      }
     }
     ++time;
   }
@@ -159,12 +215,111 @@ void Program::run_forward(const Node& node, std::uint64_t step) {
   }
 }
 
-void Program::run_backward(const Node& node, std::uint64_t step, bool accumulate) {
-  const auto run = [&] { node.op->backward(Run(graph_, node, memory_, step, accumulate)); };
-  if (profile_ != nullptr)
-    profile_->measure(node.op->name(), "backward", bytes_moved(node, false), run);
-  else
-    run();
+namespace {
+
+/// A row op at work.
+struct RowWork {
+  const RowOp* op;
+  Run run;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); }
+
+/// The time of loops that several ops share, by op: each is put down for the part of the loop that its pieces took of all pieces.
+class SharedTime {
+ public:
+  SharedTime(bool measured, std::size_t ops) : nanoseconds_(measured ? ops : 0), seconds_(ops) {}
+
+  /// One loop: whole(piece) runs it, and gives each piece of work with its op's number to `piece`.
+  template <class Loop>
+  void loop(const Loop& whole) {
+    if (nanoseconds_.empty()) return whole([](std::size_t, const auto& work) { work(); });
+    for (auto& count : nanoseconds_) count = 0;
+    const auto start = std::chrono::steady_clock::now();
+    whole([&](std::size_t op, const auto& work) {
+      const auto begin = std::chrono::steady_clock::now();
+      work();
+      nanoseconds_[op] += std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+    });
+    const double all = seconds_since(start), pieces = std::accumulate(nanoseconds_.begin(), nanoseconds_.end(), 0.0);
+    for (std::size_t op = 0; op < seconds_.size() && pieces > 0; ++op) seconds_[op] += all * static_cast<double>(nanoseconds_[op]) / pieces;
+  }
+
+  double seconds(std::size_t op) const { return seconds_[op]; }
+
+ private:
+  std::vector<std::atomic<std::int64_t>> nanoseconds_;
+  std::vector<double> seconds_;
+};
+
+/// Takes every op through each tile of rows.
+template <class Tile>
+void over_tiles(const std::vector<RowWork>& work, SharedTime& time, const Tile& tile) {
+  const Index rows = work.front().op->rows(work.front().run);
+  time.loop([&](const auto& piece) {
+    parallel_for(rows, rows_of_tile(rows), [&](Index begin, Index end) {
+      for (std::size_t i = 0; i < work.size(); ++i) piece(i, [&] { tile(work[i], begin, end); });
+    });
+  });
+}
+
+/// The sums of all ops in one loop.
+void over_sums(const std::vector<RowWork>& work, SharedTime& time) {
+  std::vector<std::pair<std::size_t, Index>> chunks;  // which op, and which chunk of it
+  for (std::size_t i = 0; i < work.size(); ++i)
+    for (Index chunk = 0; chunk < work[i].op->sums(work[i].run); ++chunk) chunks.emplace_back(i, chunk);
+  time.loop([&](const auto& piece) {
+    parallel_for(static_cast<Index>(chunks.size()), 1, [&](Index begin, Index end) {
+      for (Index c = begin; c < end; ++c) {
+        const auto [i, chunk] = chunks[static_cast<std::size_t>(c)];
+        piece(i, [&, i = i, chunk = chunk] { work[i].op->backward_sum(work[i].run, chunk); });
+      }
+    });
+  });
+}
+
+}  // namespace
+
+void Program::run_forward(const Together& group, std::uint64_t step) {
+  if (group.size() == 1) return run_forward(graph_.nodes[group.front()], step);
+  std::vector<RowWork> work;
+  for (const std::size_t n : group) {
+    const Node& node = graph_.nodes[n];
+    work.push_back({static_cast<const RowOp*>(node.op.get()), Run(graph_, node, memory_, step, false)});
+    try {
+      work.back().op->check(work.back().run);
+    } catch (const Error& error) {
+      throw error.within(node.title());
+    }
+  }
+  SharedTime time(profile_ != nullptr, work.size());
+  over_tiles(work, time, [](const RowWork& w, Index begin, Index end) { w.op->forward_rows(w.run, begin, end); });
+  for (const RowWork& w : work) w.op->forward_end(w.run);
+  tell(group, "forward", [&](std::size_t i) { return time.seconds(i); });
+}
+
+void Program::run_backward(const Together& group, std::uint64_t step, bool accumulate) {
+  if (group.size() == 1) {
+    const Node& node = graph_.nodes[group.front()];
+    const auto run = [&] { node.op->backward(Run(graph_, node, memory_, step, accumulate)); };
+    if (profile_ != nullptr) return profile_->measure(node.op->name(), "backward", bytes_moved(node, false), run);
+    return run();
+  }
+  std::vector<RowWork> work;
+  for (const std::size_t n : group)
+    work.push_back({static_cast<const RowOp*>(graph_.nodes[n].op.get()), Run(graph_, graph_.nodes[n], memory_, step, accumulate)});
+  SharedTime time(profile_ != nullptr, work.size());
+  over_tiles(work, time, [](const RowWork& w, Index begin, Index end) { w.op->backward_rows(w.run, begin, end); });
+  over_sums(work, time);
+  tell(group, "backward", [&](std::size_t i) { return time.seconds(i); });
+}
+
+template <class Seconds>
+void Program::tell(const Together& group, std::string_view phase, const Seconds& seconds) const {
+  for (std::size_t i = 0; profile_ != nullptr && i < group.size(); ++i) {
+    const Node& node = graph_.nodes[group[i]];
+    profile_->add(node.op->name(), phase, bytes_moved(node, phase == "forward"), seconds(i));
+  }
 }
 
 Index Program::bytes_moved(const Node& node, bool forward) const {
@@ -196,7 +351,7 @@ void Program::forward(std::uint64_t step) {
     for (const std::size_t n : derived_) run_forward(graph_.nodes[n], step);
   derived_stale_ = false;
   for (std::size_t time = 0; time < forward_.size(); ++time) {
-    run_forward(graph_.nodes[forward_[time]], step);
+    run_forward(forward_[time], step);
     bury(time);
   }
 }
@@ -207,7 +362,7 @@ void Program::backward(std::uint64_t step, bool accumulate) {
   if (!accumulate) store.clear_gradients();  // for those that no op reaches
   *memory_.gradient[at(graph_[loss_].root)] = 1;
   for (std::size_t i = 0; i < backward_.size(); ++i) {
-    run_backward(graph_.nodes[backward_[i]], step, accumulate);
+    run_backward(backward_[i], step, accumulate);
     bury(forward_.size() + i);
   }
 }
@@ -215,17 +370,18 @@ void Program::backward(std::uint64_t step, bool accumulate) {
 std::string Program::first_nonfinite(std::uint64_t step) {
   bind();
   derived_stale_ = true;
-  for (const auto* list : {&derived_, &forward_})
-    for (const std::size_t n : *list) {
-      const Node& node = graph_.nodes[n];
-      for (const int id : node.inputs) {
-        const Value& value = graph_.root(id);
-        if (value.origin == Origin::parameter && !all_finite(static_cast<const Real*>(pointer(id)), count(value.root))) return value.name;
-      }
-      run_forward(node, step);
-      for (const int id : node.outputs)
-        if (graph_[id].element == Element::real && !all_finite(static_cast<const Real*>(pointer(id)), count(id))) return node.title();
+  std::vector<std::size_t> order = derived_;
+  for (const Together& group : forward_) order.insert(order.end(), group.begin(), group.end());
+  for (const std::size_t n : order) {
+    const Node& node = graph_.nodes[n];
+    for (const int id : node.inputs) {
+      const Value& value = graph_.root(id);
+      if (value.origin == Origin::parameter && !all_finite(static_cast<const Real*>(pointer(id)), count(value.root))) return value.name;
     }
+    run_forward(node, step);
+    for (const int id : node.outputs)
+      if (graph_[id].element == Element::real && !all_finite(static_cast<const Real*>(pointer(id)), count(id))) return node.title();
+  }
   return "";
 }
 

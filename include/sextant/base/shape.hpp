@@ -30,6 +30,9 @@ class Shape {
   /// The product of all extents but the last: the rows of a tensor seen as a matrix.
   Index rows() const;
 
+  /// The numbers in such a row: the last extent, or 1 for rank 0.
+  Index width() const { return rank_ == 0 ? 1 : (*this)[-1]; }
+
   bool operator==(const Shape& other) const;
 
   /// As `[2, 3]`.

@@ -5,6 +5,8 @@
 // result do not either. They do depend on the BLAS kernel that OpenBLAS chose for the processor: `blas_kernel` names it.
 #pragma once
 
+#include <algorithm>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,19 @@ struct Operand {
 /// of c are not read, NaN included; with k = 0 the product is zero.
 void gemm(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride);
 
+/// The rows [begin, end) of such a product, in the calling thread. Whoever cuts a product into tiles calls it for each; the tiles' height
+/// may depend on the product's extents alone.
+void gemm_rows(Index begin, Index end, Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride);
+
+/// One product in the calling thread, which is not written down.
+void gemm_here(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride);
+
+/// The height of a tile where m rows of a product are cut by themselves: two tiles at least, four where they stay tall.
+constexpr Index tile_of_product(Index m) {
+  const auto part = [m](Index parts) { return (m / parts + 31) / 32 * 32; };
+  return std::clamp<Index>(std::max(std::min<Index>(part(2), 64), part(4)), 32, 256);
+}
+
 /// Where the matrices of a batch lie: matrix (i, j) starts at i * outer + j * inner.
 struct BatchStride {
   Index outer = 0;
@@ -39,7 +54,7 @@ struct Batch {
 /// As gemm, once for each matrix of the batch. The matrices of c must not overlap.
 void gemm_batch(const Batch& batch, Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride);
 
-/// One product as it was asked for, to be made again in the same memory.
+/// One product as it was asked for, to be made again in the same memory; where `c` is null, in scratch of each thread.
 struct Product {
   Batch batch;
   bool batched;
@@ -49,6 +64,7 @@ struct Product {
   Real beta;
   Real* c;
   Index c_stride;
+  Index tile;  ///< its rows were made so many at a time
 
   void operator()() const;
   double multiplications() const { return static_cast<double>(batch.outer * batch.inner) * static_cast<double>(m) * static_cast<double>(n * k); }
@@ -63,11 +79,18 @@ class ProductLog {
   ProductLog& operator=(const ProductLog&) = delete;
 
   const std::vector<Product>& products() const { return products_; }
-  void add(const Product& product) { products_.push_back(product); }
+  void add(const Product& product);
 
  private:
+  std::mutex mutex_;
   std::vector<Product> products_;
 };
+
+/// Whether a ProductLog lives.
+bool products_are_logged();
+
+/// Writes down `count` products of these extents whose operands are scratch: made in tiles by several threads, each in its own.
+void log_scratch_products(Index count, Index m, Index n, Index k, bool a_transposed, bool b_transposed);
 
 /// The kernel that OpenBLAS chose for this processor, for instance "Haswell": part of what fixes the bits of a result.
 std::string blas_kernel();

@@ -1,7 +1,5 @@
-// Row-wise kernels on raw memory: softmax and the two norms, forward and backward, without autograd.
-//
-// Each works on rows of `n` neighbouring numbers; the rows are the chunks of a parallel loop. A backward that ends in
-// `add` writes its gradient when false, and adds to what is there when true.
+// Kernels on rows of `n` neighbouring numbers: softmax and the two norms, forward and backward, without autograd, in the calling
+// thread. A backward that takes `add` writes its gradient when false, and adds to what is there when true.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +17,15 @@ void softmax_row_gradient(const Real* weights, const Real* weights_gradient, Rea
 
 constexpr double norm_epsilon = 1e-5;
 
-/// y = (x - mean) / sqrt(variance + 1e-5) * weight + bias over rows of n; keeps mean and 1 / deviation of each row.
-void layer_norm(const Real* x, const Real* weight, const Real* bias, Real* y, Real* mean, Real* inverse, Index rows, Index n);
+/// y = (x - mean) / sqrt(variance + 1e-5) * weight + bias for one row; keeps mean and 1 / deviation.
+void layer_norm(const Real* x, const Real* weight, const Real* bias, Real* y, Real* mean, Real* inverse, Index n);
 
-/// y = x / sqrt(mean(x^2) + 1e-5) * weight over rows of n; keeps 1 / root mean square of each row.
-void rms_norm(const Real* x, const Real* weight, Real* y, Real* inverse, Index rows, Index n);
+/// y = x / sqrt(mean(x^2) + 1e-5) * weight for one row; keeps 1 / root mean square.
+void rms_norm(const Real* x, const Real* weight, Real* y, Real* inverse, Index n);
+
+/// The gradient of one normalised row: with g = dy * weight and z the normalised row,
+/// dx = inverse * (g - mean(g) - z * mean(g * z)); the mean(g) term belongs to the layer norm alone (`centred`).
+void norm_gradient(const Real* x, const Real* weight, Real mean, Real inverse, bool centred, const Real* dy, Real* dx, bool add, Index n);
 
 /// A gradient's destination: null when nobody wants it.
 struct Sink {
@@ -32,11 +34,14 @@ struct Sink {
   explicit operator bool() const { return data != nullptr; }
 };
 
-void layer_norm_gradient(const Real* x, const Real* weight, const Real* mean, const Real* inverse, const Real* dy, Sink dx, Sink dweight, Sink dbias,
-                         Index rows, Index n);
-void rms_norm_gradient(const Real* x, const Real* weight, const Real* inverse, const Real* dy, Sink dx, Sink dweight, Index rows, Index n);
+/// How many columns the sums below take at once.
+constexpr Index column_chunk = 64;
 
-/// out[j] (+)= sum over the rows of x[row][j], always from the first row to the last.
-void column_sum(const Real* x, Sink out, Index rows, Index n);
+/// The gradient of a norm's weight for n <= column_chunk neighbouring columns: out[j] (+)= sum over the rows of dy * (x - mean) * inverse.
+/// Rows lie `stride` apart; `mean` is null for the RMS norm.
+void norm_weight_sum(const Real* x, const Real* mean, const Real* inverse, const Real* dy, Index stride, Index rows, Sink out, Index n);
+
+/// out[j] (+)= sum over the rows, `stride` apart, of x[row][j] for n neighbouring columns; always from the first row to the last.
+void column_sum(const Real* x, Index stride, Index rows, Sink out, Index n);
 
 }  // namespace sextant::rows

@@ -4,20 +4,50 @@
 // chunks changes no bit. Sums run in a fixed order that depends on the vector width alone.
 #pragma once
 
+#include <cstdint>
+
 #include "sextant/base/real.hpp"
 
 namespace sextant::vector {
 
 Real sum(const Real* x, Index n);
 Real dot(const Real* x, const Real* y, Index n);
+
+/// The two sums over a row that the gradient of a norm needs: of g and of g * (x - mean), where g = dy * weight.
+struct NormSums {
+  Real level, along;
+};
+NormSums norm_sums(const Real* x, const Real* weight, Real mean, const Real* dy, Index n);
+
 /// The largest element; -infinity for none. NaN elements may be passed over: the caller's sum shows them.
 Real largest(const Real* x, Index n);
 
 /// y = exp(x - shift); returns the sum of y.
 Real exp_shifted(const Real* x, Real shift, Real* y, Index n);
 
+/// n rounded up to whole vectors: how far apart rows stand that the next three may work on.
+Index padded(Index n);
+
+/// x = exp(x - largest) for the first n numbers of a row, 0 up to `stride` (padded); the largest of them and the sum. The largest is
+/// -infinity and the sum 0 where all are -infinity or there are none.
+struct Exponentials {
+  Real largest, sum;
+};
+Exponentials exp_row(Real* x, Index n, Index stride);
+/// x = exp(x - shift) for the first n numbers, 0 up to `stride`; all 0 where the shift is infinity.
+void exp_row_shifted(Real* x, Real shift, Index n, Index stride);
+/// x = -infinity where the flag is 0.
+void hide(const std::uint8_t* flags, Real* x, Index n);
+
+/// ln(sum of exp(x)), of at least one number.
+Real log_sum_exp(const Real* x, Index n);
+/// y (+)= factor * exp(x - shift)
+void scaled_exp_shifted(const Real* x, Real shift, Real factor, Real* y, bool add, Index n);
+
 /// y = x * factor
 void scale(const Real* x, Real factor, Real* y, Index n);
+/// y += x
+void add(const Real* x, Real* y, Index n);
 /// y += x * factor
 void add_scaled(const Real* x, Real factor, Real* y, Index n);
 

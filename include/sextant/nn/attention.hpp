@@ -28,6 +28,7 @@ struct AttentionSettings {
   double damping = 1;     ///< divides the first values of the output projection
   bool raw_keys = false;  ///< the cache holds keys as they were before the scheme's transform
   ScoreScaling scaling = {};
+  bool tiled = true;  ///< where the scheme allows it; without, every score stands in memory: the oracle in tests
 };
 
 /// Queries from x [B, Tq, D] attend to keys and values from memory [B, Tk, D], with those of the cache in front; the position scheme

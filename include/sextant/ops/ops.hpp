@@ -68,6 +68,19 @@ struct Visible {
 /// scores [B, H, Tq, Tk] -> weights over the visible keys; a query that sees none gets zeros, and passes no gradient.
 Tensor softmax(Tape& tape, Tensor scores, const Visible& visible);
 
+// ---- attend
+/// What is added to the scores of attention; absent parts are zero.
+struct ScoreBias {
+  Tensor by_pair = {};                ///< [B|1, H|1, Tq, Tk]; all heads where it is learned
+  Tensor by_distance = {};            ///< [H, 2 R + 1], whose slot R + key number - query number belongs to a pair; numbers are whole
+  Numbers query = {}, key = {};       ///< [P, Tq] and [P, Tk], the numbers for it
+  Tensor of_query = {}, of_key = {};  ///< [B, H, Tq] and [B, H, Tk], both or none
+};
+/// softmax(factor * q k^T + bias over what is visible) v, with dropout on the weights, in tiles: q [B, H, Tq, d], k [B, H, Tk, d],
+/// v [B, H, Tk, e] -> [B, H, Tq, e]. The draws of the dropout are those of the op of that name at the same place.
+Tensor attend(Tape& tape, Tensor query, Tensor key, Tensor value, const ScoreBias& bias, const Visible& visible, double factor, double dropout,
+              std::string_view name);
+
 // ---- visible
 /// A sliding window: a query sees the keys less than `size` real tokens away (0: all), and the first `sinks` tokens always.
 struct Window {
@@ -148,6 +161,8 @@ struct Distances {
   Numbers values;  ///< [1, capacity], ascending; what is not needed repeats the last
   Indices index;   ///< [P, Tq, Tk]: which of them each pair has
 };
+/// The distances reach, reach - 1, ..., -reach -> [1, 2 reach + 1]
+Numbers whole_distances(Tape& tape, Index reach);
 using DistanceOfPair = std::function<double(double query, double key)>;
 /// Collects the values of the function over all pairs; more than `capacity` different ones are an error.
 Distances distances(Tape& tape, Numbers query, Numbers key, Index capacity, DistanceOfPair function);

@@ -1,6 +1,6 @@
 // The position interface: what a scheme may do to a transformer, and how it states itself.
 //
-// Five hooks with defaults, and the defaults together are the plain transformer: `none` overrides nothing. The attention
+// Hooks with defaults, and the defaults together are the plain transformer: `none` overrides nothing. The attention
 // (nn/attention.hpp) calls the hooks and knows no scheme. A scheme reads position numbers (Places), never a slot index:
 // numbering is a policy of its own (position/numbering.hpp). Cross-attention is assembled with `none`.
 //
@@ -8,12 +8,16 @@
 //   begin(tape, site, places)     once for each recording and stack       nothing
 //   embed(tape, x)                on the embedded tokens                  x
 //   transform(tape, q, k)         in each layer, after the head split     q, k
-//   score(tape, attending)        in each layer                           q k^T / sqrt(d)
+//   bias(tape, attending)         in each layer                           no statement
+//   score(tape, attending)        in each layer                           q k^T / sqrt(d), plus the bias where it is stated
 //   mix(tape, attending, w, v)    in each layer                           w v
 //   carry(tape, hidden)           in each layer, of every key's token     nothing
 //
 // While a sequence is written token by token, keys and values come from a cache. What it holds of a key is the scheme's own
 // choice: the key as `transform` left it, or, where caches_raw_keys() says so, the key before, transformed anew each time.
+//
+// A scheme that does nothing to the scores but add to them states what it adds by `bias`. Its attention is then computed in tiles (ops:
+// attend), and `score` and `mix` are not asked. One that states no bias is asked for its scores, and all of them stand in memory.
 //
 // Worked example, a bias of -|distance| for every head, in one file src/position/schemes/mine.cpp:
 //
@@ -34,6 +38,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +59,7 @@ struct Site {
   bool real_numbers = false;  ///< the numbering gives numbers that are not whole
   Index length = 0;           ///< the whole length of the sequence that is read or written; 0 where nobody said
   Index distances = 0;        ///< how many different distances the position numbers can have at most
+  Index reach = 0;            ///< the largest distance between whole position numbers; 0 where nobody knows
   Extension extension = {};
   Window window = {};
   bool renumbers_sinks = false;  ///< attention sinks are counted as if they stood just before the window
@@ -102,6 +108,8 @@ class Scheme {
   virtual void begin(Tape& /*tape*/, const Site& /*site*/, const Places& /*places*/) {}
   virtual Tensor embed(Tape& /*tape*/, Tensor x) { return x; }
   virtual std::pair<Tensor, Tensor> transform(Tape& /*tape*/, Tensor query, Tensor key) { return {query, key}; }
+  /// What is added to q k^T / sqrt(d), from a scheme that leaves scores and weights alone otherwise.
+  virtual std::optional<ScoreBias> bias(Tape& /*tape*/, const Attending& /*attending*/) { return std::nullopt; }
   /// Scores [B, H, Tq, Tk] before masking.
   virtual Tensor score(Tape& tape, const Attending& attending);
   /// [B, H, Tq, d]
@@ -117,6 +125,15 @@ class Scheme {
   /// Whether a cache has to keep keys as they were before `transform`, because it depends on more than the key's own number.
   virtual bool caches_raw_keys(const Site& /*site*/) const { return false; }
 };
+
+/// No position: what cross-attention is assembled with, and the base of schemes that act on input, queries and keys alone.
+class NoBias : public Scheme {
+ public:
+  std::optional<ScoreBias> bias(Tape& /*tape*/, const Attending& /*attending*/) override { return ScoreBias{}; }
+};
+
+/// The bias as a tensor that broadcasts to the scores [B, H, Tq, Tk]; absent where there is none.
+Tensor dense_bias(Tape& tape, const ScoreBias& bias);
 
 /// What a scheme claims of itself; tests/position checks every claim of every scheme.
 struct Claims {

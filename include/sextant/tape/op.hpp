@@ -57,6 +57,7 @@ class Run {
   Run(const Graph& graph, const Node& node, const Memory& memory, std::uint64_t step, bool accumulate)
       : graph_(graph), node_(node), memory_(memory), step_(step), accumulate_(accumulate) {}
 
+  int inputs() const;
   const Shape& shape(int slot) const;
   const Shape& output_shape(int slot = 0) const;
 

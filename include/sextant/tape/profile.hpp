@@ -1,4 +1,5 @@
 // Where the time of a replayed Program goes: seconds, calls and bytes by op and direction. A Program that is given none measures nothing.
+// Ops that are taken through tiles of rows together share the time of their loop by what their tiles took.
 #pragma once
 
 #include <chrono>
@@ -25,9 +26,13 @@ class Profile {
   void measure(std::string_view what, std::string_view phase, Index bytes, const Body& body) {
     const auto start = std::chrono::steady_clock::now();
     body();
+    add(what, phase, bytes, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+
+  void add(std::string_view what, std::string_view phase, Index bytes, double seconds) {
     Row& to = row(what, phase);
     ++to.calls;
-    to.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    to.seconds += seconds;
     to.bytes += bytes;
   }
 

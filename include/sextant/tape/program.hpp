@@ -4,6 +4,8 @@
 // that values alive at the same time never overlap. A replay allocates nothing. Values derived from position numbers are
 // recomputed only when these change. In a build with SEXTANT_POISON a value's memory is filled with NaN as soon as its
 // planned life ends, so that a read that was not declared shows at once.
+//
+// Ops that treat rows one by one (tape/row_op.hpp) and follow each other are taken through a tile of rows together.
 #pragma once
 
 #include <memory>
@@ -65,13 +67,20 @@ class Program {
   struct Death {
     Index offset, bytes;
   };
+  /// Nodes that run together, in their order: one node, or several row ops over the same rows.
+  using Together = std::vector<std::size_t>;
 
   void plan(Tensor loss, const std::vector<AnyHandle>& kept);
   void bind();
   void* pointer(int id) const;
   std::size_t count(int id) const { return static_cast<std::size_t>(graph_[id].shape.count()); }
+  std::vector<Together> group_forward(const std::vector<std::size_t>& order) const;
+  std::vector<Together> group_backward(const std::vector<std::size_t>& order) const;
   void run_forward(const Node& node, std::uint64_t step);
-  void run_backward(const Node& node, std::uint64_t step, bool accumulate);
+  void run_forward(const Together& group, std::uint64_t step);
+  void run_backward(const Together& group, std::uint64_t step, bool accumulate);
+  template <class Seconds>
+  void tell(const Together& group, std::string_view phase, const Seconds& seconds) const;
   Index bytes_moved(const Node& node, bool forward) const;
   void bury(std::size_t time);
 
@@ -79,9 +88,10 @@ class Program {
   Memory memory_;
   std::shared_ptr<Arena> arena_;
   Arena resident_;
-  std::vector<Slot> data_, gradient_;                      ///< by the number of a root
-  std::vector<std::size_t> derived_, forward_, backward_;  ///< nodes in the order they run
-  std::vector<std::vector<Death>> deaths_;                 ///< by time: forward nodes, then backward nodes
+  std::vector<Slot> data_, gradient_;  ///< by the number of a root
+  std::vector<std::size_t> derived_;   ///< nodes in the order they run
+  std::vector<Together> forward_, backward_;
+  std::vector<std::vector<Death>> deaths_;  ///< by time: forward groups, then backward groups
   int loss_ = -1;
   bool derived_stale_ = true;
   Profile* profile_ = nullptr;

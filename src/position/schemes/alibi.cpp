@@ -17,7 +17,7 @@
 // divides the slopes by the factor.
 #include <cmath>
 
-#include "sextant/position/scheme.hpp"
+#include "sextant/position/distance_axis.hpp"
 
 namespace sextant {
 
@@ -41,17 +41,19 @@ class Alibi final : public Scheme {
   Alibi(bool learned, std::string sides) : learned_(learned), sides_(std::move(sides)) {}
 
   void begin(Tape& tape, const Site& site, const Places& places) override {
+    const DistanceAxis axis = distance_axis(tape, site, places);
     const auto pairs = [&](const std::function<double(double)>& penalty) {  // of the signed distance, positive towards the past
-      return from_pairs(tape, places.query, places.key, [site, penalty](double q, double k) { return penalty(site.interpolated(site.distance(q, k))); });
+      return along(tape, axis, [site, penalty](double distance) { return penalty(site.interpolated(distance)); });
     };
+    Tensor bias;  // [H, S]
     const Tensor of_past = steepness(tape, "log_slopes", site.heads, 1);
     if (sides_ == "two_slopes") {
       const Tensor past = pairs([](double n) { return -std::max(0.0, n); }), future = pairs([](double n) { return std::min(0.0, n); });
-      bias_ = add(tape, multiply(tape, of_past, past), multiply(tape, steepness(tape, "log_future_slopes", site.heads, 0.5), future));
+      bias = add(tape, multiply(tape, of_past, past), multiply(tape, steepness(tape, "log_future_slopes", site.heads, 0.5), future));
     } else if (sides_ == "past_closer") {
-      bias_ = multiply(tape, of_past, pairs([](double n) { return n > 0 ? 0.5 - n : n; }));
+      bias = multiply(tape, of_past, pairs([](double n) { return n > 0 ? 0.5 - n : n; }));
     } else {
-      bias_ = multiply(tape, of_past, pairs([](double n) { return -std::abs(n); }));
+      bias = multiply(tape, of_past, pairs([](double n) { return -std::abs(n); }));
     }
     if (sides_ == "half_heads") {
       std::vector<double> past_heads, future_heads;
@@ -61,27 +63,28 @@ class Alibi final : public Scheme {
         future_heads.push_back(past ? 0 : 1);
       }
       const auto closed = [&](const std::vector<double>& heads, bool future) {
-        return multiply(tape, tape.constant({site.heads, 1, 1}, heads), pairs([future](double n) { return (future ? n < 0 : n > 0) ? unseen : 0.0; }));
+        return multiply(tape, tape.constant({site.heads, 1}, heads), pairs([future](double n) { return (future ? n < 0 : n > 0) ? unseen : 0.0; }));
       };
-      bias_ = add(tape, bias_, add(tape, closed(past_heads, true), closed(future_heads, false)));
+      bias = add(tape, bias, add(tape, closed(past_heads, true), closed(future_heads, false)));
     }
+    bias_ = bias_along(tape, axis, bias);
   }
 
-  Tensor score(Tape& tape, const Attending& attending) override { return add(tape, Scheme::score(tape, attending), bias_); }
+  std::optional<ScoreBias> bias(Tape& /*tape*/, const Attending& /*attending*/) override { return bias_; }
 
  private:
-  /// [H, 1, 1]
+  /// [H, 1]
   Tensor steepness(Tape& tape, const char* name, Index heads, double times) const {
     const std::vector<double> fixed = slopes(heads);
-    if (!learned_) return tape.constant({heads, 1, 1}, fixed);
+    if (!learned_) return tape.constant({heads, 1}, fixed);
     std::size_t next = 0;  // drawn in the order of the heads
     const Tensor logs = tape.parameter(name, {heads}, Initial::from_uniform([&](double) { return std::log(times * fixed[next++]); }));
-    return tape.reshape(exp(tape, logs), {heads, 1, 1});
+    return tape.reshape(exp(tape, logs), {heads, 1});
   }
 
   bool learned_;
   std::string sides_;
-  Tensor bias_;  // [P, H, Tq, Tk]
+  ScoreBias bias_;
 };
 
 }  // namespace

@@ -26,13 +26,13 @@ class Fire final : public Scheme {
     top_ = from_pairs(tape, places.query, places.key, [site](double q, double k) { return site.causal ? site.query_number(q) : std::max(q, k); });
   }
 
-  Tensor score(Tape& tape, const Attending& a) override {
+  std::optional<ScoreBias> bias(Tape& tape, const Attending& /*a*/) override {
     const Tensor c = softplus(tape, tape.parameter("c", {1}, Initial::constant(before_softplus(0.1))));
     const Tensor threshold = softplus(tape, tape.parameter("threshold", {1}, Initial::constant(threshold_)));
     const Tensor above = log1p(tape, multiply(tape, distance_, c));
     const Tensor below = log1p(tape, multiply(tape, maximum(tape, top_, threshold), c));
     const Tensor ratio = divide(tape, above, add(tape, below, tape.constant({1}, std::vector<double>{1e-6})));  // [P, 1, Tq, Tk]
-    return add(tape, Scheme::score(tape, a), network(tape, ratio));
+    return ScoreBias{.by_pair = network(tape, ratio)};
   }
 
  private:

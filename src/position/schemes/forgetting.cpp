@@ -29,15 +29,14 @@ class Forgetting final : public Scheme {
     return log_sigmoid(tape, linear(tape, hidden, weight, tape.parameter("bias", {heads_}, Initial::constant(5))));
   }
 
-  Tensor score(Tape& tape, const Attending& a) override {
+  std::optional<ScoreBias> bias(Tape& tape, const Attending& a) override {
     const Tensor sums = cumulative_sum(tape, transpose(tape, a.carried));  // [B, H, Tk]
     const Shape s = tape.shape(sums);
     const Index queries = tape.shape(a.query)[2];
-    const Tensor of_keys = tape.reshape(sums, {s[0], s[1], 1, s[2]});
-    const Tensor of_queries = tape.reshape(slice(tape, sums, 2, s[2] - queries, queries), {s[0], s[1], queries, 1});
-    Tensor decay = subtract(tape, of_queries, of_keys);
-    if (!causal_) decay = scale(tape, absolute(tape, decay), -1);
-    return add(tape, Scheme::score(tape, a), decay);
+    const Tensor of_queries = slice(tape, sums, 2, s[2] - queries, queries);
+    if (causal_) return ScoreBias{.of_query = of_queries, .of_key = scale(tape, sums, -1)};
+    const Tensor between = subtract(tape, tape.reshape(of_queries, {s[0], s[1], queries, 1}), tape.reshape(sums, {s[0], s[1], 1, s[2]}));
+    return ScoreBias{.by_pair = scale(tape, absolute(tape, between), -1)};
   }
 
   Index carried_width(const Site& site) const override { return site.heads; }

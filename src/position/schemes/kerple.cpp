@@ -9,8 +9,8 @@
 // Past the trained length: defined everywhere; the logarithm fades slowly and keeps the loss.
 #include <cmath>
 
+#include "sextant/position/distance_axis.hpp"
 #include "sextant/position/initial.hpp"
-#include "sextant/position/scheme.hpp"
 
 namespace sextant {
 
@@ -22,20 +22,18 @@ class Kerple final : public Scheme {
 
   void begin(Tape& tape, const Site& site, const Places& places) override {
     heads_ = site.heads;
-    const auto pairs = [&](double (*function)(double)) {
-      return from_pairs(tape, places.query, places.key, [site, function](double q, double k) { return function(std::abs(site.distance(q, k))); });
-    };
+    axis_ = distance_axis(tape, site, places);
     if (logarithmic_) {
-      distance_ = pairs([](double n) { return n; });
+      distance_ = along(tape, axis_, [](double n) { return std::abs(n); });
     } else {
-      log_distance_ = pairs([](double n) { return n > 0 ? std::log(n) : 0.0; });
-      apart_ = pairs([](double n) { return n > 0 ? 1.0 : 0.0; });
+      log_distance_ = along(tape, axis_, [](double n) { return n != 0 ? std::log(std::abs(n)) : 0.0; });
+      apart_ = along(tape, axis_, [](double n) { return n != 0 ? 1.0 : 0.0; });
     }
   }
 
-  Tensor score(Tape& tape, const Attending& a) override {
+  std::optional<ScoreBias> bias(Tape& tape, const Attending& /*a*/) override {
     const Tensor strength = of_heads(tape, softplus(tape, tape.parameter("r1", {heads_}, softplus_uniform(logarithmic_ ? 2 : 1))));
-    Tensor growth;  // [P, H, Tq, Tk]
+    Tensor growth;  // [H, S]
     if (logarithmic_) {
       const Tensor rate = of_heads(tape, softplus(tape, tape.parameter("r2", {heads_}, softplus_uniform(1))));
       growth = log1p(tape, multiply(tape, rate, distance_));
@@ -44,15 +42,16 @@ class Kerple final : public Scheme {
       const Tensor exponent = of_heads(tape, scale(tape, sigmoid(tape, r2), 2));
       growth = multiply(tape, apart_, exp(tape, multiply(tape, exponent, log_distance_)));
     }
-    return subtract(tape, Scheme::score(tape, a), multiply(tape, strength, growth));
+    return bias_along(tape, axis_, scale(tape, multiply(tape, strength, growth), -1));
   }
 
  private:
-  Tensor of_heads(Tape& tape, Tensor x) const { return tape.reshape(x, {heads_, 1, 1}); }
+  Tensor of_heads(Tape& tape, Tensor x) const { return tape.reshape(x, {heads_, 1}); }
 
   bool logarithmic_;
   Index heads_ = 1;
-  Tensor distance_, log_distance_, apart_;  // [P, 1, Tq, Tk]
+  DistanceAxis axis_;
+  Tensor distance_, log_distance_, apart_;  // [1, S]
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace sextant {
 
 namespace {
 
-class Learned final : public Scheme {
+class Learned final : public NoBias {
  public:
   explicit Learned(Index positions) : positions_(positions) {}
 

@@ -24,7 +24,7 @@ SchemeEntry none() {
       .beyond = "defined everywhere; attention spreads thinner over more keys",
       .claims = {.reads_positions = false, .relative = true, .order_blind = true, .reversal_blind = true, .zero_is_none = true},
       .knobs = {},
-      .make = [](const Settings&) { return std::make_unique<Scheme>(); },
+      .make = [](const Settings&) { return std::make_unique<NoBias>(); },
   };
 }
 

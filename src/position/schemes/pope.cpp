@@ -16,7 +16,7 @@ namespace sextant {
 
 namespace {
 
-class Pope final : public Scheme {
+class Pope final : public NoBias {
  public:
   explicit Pope(double base) : base_(base) {}
 

@@ -70,6 +70,8 @@ class Rope final : public Scheme {
     return {rotate(tape, query, query_.cosine, query_.sine, layout_), rotate(tape, key, key_.cosine, key_.sine, layout_)};
   }
 
+  std::optional<ScoreBias> bias(Tape& /*tape*/, const Attending& /*a*/) override { return by_distance_ ? std::nullopt : std::optional(ScoreBias{}); }
+
   Tensor score(Tape& tape, const Attending& a) override {
     const Tensor near = Scheme::score(tape, a);
     if (!by_distance_) return near;

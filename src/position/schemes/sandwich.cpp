@@ -7,7 +7,7 @@
 // Past the trained length: defined everywhere; far keys fade.
 #include <cmath>
 
-#include "sextant/position/scheme.hpp"
+#include "sextant/position/distance_axis.hpp"
 
 namespace sextant {
 
@@ -26,20 +26,20 @@ class Sandwich final : public Scheme {
   void begin(Tape& tape, const Site& site, const Places& places) override {
     std::vector<double> frequencies;
     for (Index c = 1; c <= width_ / 2; ++c) frequencies.push_back(std::pow(10000.0, -2 * static_cast<double>(c) / static_cast<double>(width_)));
-    const Tensor shape = from_pairs(tape, places.query, places.key, [site, frequencies](double q, double k) {
-      const double distance = site.distance(q, k);
+    const DistanceAxis axis = distance_axis(tape, site, places);
+    const Tensor shape = along(tape, axis, [frequencies](double distance) {
       double total = -static_cast<double>(frequencies.size());
       for (const double w : frequencies) total += std::cos(distance * w);
       return total;
     });
-    bias_ = multiply(tape, tape.constant({site.heads, 1, 1}, compressions(site.heads)), shape);
+    bias_ = bias_along(tape, axis, multiply(tape, tape.constant({site.heads, 1}, compressions(site.heads)), shape));
   }
 
-  Tensor score(Tape& tape, const Attending& a) override { return add(tape, Scheme::score(tape, a), bias_); }
+  std::optional<ScoreBias> bias(Tape& /*tape*/, const Attending& /*a*/) override { return bias_; }
 
  private:
   Index width_;
-  Tensor bias_;  // [P, H, Tq, Tk]
+  ScoreBias bias_;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace sextant {
 
 namespace {
 
-class Sinusoidal final : public Scheme {
+class Sinusoidal final : public NoBias {
  public:
   Sinusoidal(double base, SinusoidLayout layout) : base_(base), layout_(layout) {}
 

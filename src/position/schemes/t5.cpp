@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sextant/position/scheme.hpp"
+#include "sextant/position/distance_axis.hpp"
 
 namespace sextant {
 
@@ -59,18 +59,17 @@ class T5 final : public Scheme {
   T5(Index buckets, Index max_distance) : buckets_(buckets), max_distance_(max_distance) {}
 
   void begin(Tape& tape, const Site& site, const Places& places) override {
-    const Indices index = index_from_pairs(tape, places.query, places.key, [site, bucket = Buckets(buckets_, max_distance_, site.causal)](double q, double k) {
-      return bucket(site.distance(q, k));
-    });
+    const DistanceAxis axis = distance_axis(tape, site, places);
     const Tensor table = tape.parameter("bias", {buckets_, site.heads}, Initial::normal(0.02));
-    bias_ = gather_relative(tape, tape.reshape(transpose(tape, table), {1, site.heads, 1, buckets_}), index);
+    const Tensor by_distance = embedding(tape, table, index_along(tape, axis, Buckets(buckets_, max_distance_, site.causal)));  // [1, S, H]
+    bias_ = bias_along(tape, axis, tape.reshape(transpose(tape, by_distance), {site.heads, tape.shape(axis.values)[1]}));
   }
 
-  Tensor score(Tape& tape, const Attending& attending) override { return add(tape, Scheme::score(tape, attending), bias_); }
+  std::optional<ScoreBias> bias(Tape& /*tape*/, const Attending& /*attending*/) override { return bias_; }
 
  private:
   Index buckets_, max_distance_;
-  Tensor bias_;  // [P, H, Tq, Tk]
+  ScoreBias bias_;
 };
 
 }  // namespace

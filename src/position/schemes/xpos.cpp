@@ -23,7 +23,7 @@ double zeta(std::size_t plane, Index width) {
 /// Positions whose factor of the fastest fading plane, 0.4/1.4, is a normal float both ways.
 double known_positions(double scale_base) { return std::floor(scale_base * std::log(3e37) / -std::log(0.4 / 1.4)) + 1; }
 
-class Xpos final : public Scheme {
+class Xpos final : public NoBias {
  public:
   explicit Xpos(Settings own) : own_(std::move(own)), layout_(pair_layout(own_)) {}
 
