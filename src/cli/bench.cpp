@@ -33,7 +33,7 @@ double own_peak_mb() {
 }
 
 /// Schemes that are measured in turns share a process, so each one's peak is that of a process of its own.
-double peak_alone_mb(const BenchShape& shape, const std::string& scheme, int threads) {
+double peak_alone_mb(const BenchShape& shape, const std::string& scheme, const BenchArguments& arguments) {
   Command command;
   command.arguments = {own_image,
                        "bench",
@@ -49,7 +49,10 @@ double peak_alone_mb(const BenchShape& shape, const std::string& scheme, int thr
                        "--scheme",
                        scheme,
                        "--threads",
-                       std::to_string(threads)};
+                       std::to_string(threads()),
+                       "--kind",
+                       arguments.kind};
+  if (arguments.forward) command.arguments.emplace_back("--forward");
   command.output.to = Sink::To::memory;
   command.errors.to = Sink::To::discard;
   Child child(command);
@@ -69,19 +72,21 @@ std::vector<std::string> schemes_of(const std::vector<std::string>& named) {
 }
 
 /// One step and one pass over the products of every scheme in each round, so that a slow moment of the machine falls on all of them.
-std::vector<Measured> measure(const BenchShape& shape, const std::vector<std::string>& schemes, std::int64_t rounds, int threads) {
+std::vector<Measured> measure(const BenchShape& shape, const std::vector<std::string>& schemes, const BenchArguments& arguments) {
   std::vector<Measured> all;
   all.reserve(schemes.size());
-  for (const std::string& scheme : schemes) all.push_back({scheme, std::make_unique<StepBenchmark>(shape, find_scheme(scheme)), {}, {}});
+  for (const std::string& scheme : schemes)
+    all.push_back({scheme, std::make_unique<StepBenchmark>(shape, find_scheme(scheme), kind_of(arguments.kind), arguments.forward), {}, {}});
   double spent = 0;
   const double most = 3.0 * static_cast<double>(schemes.size());
+  const std::int64_t rounds = arguments.rounds;
   for (std::int64_t round = 0; rounds > 0 ? round < rounds : round < 5 || spent < most; ++round)
     for (Measured& m : all) {
       m.steps.push_back(m.benchmark->step());
       m.products.push_back(m.benchmark->products());
       spent += m.steps.back();
     }
-  for (Measured& m : all) m.peak_mb = all.size() == 1 ? own_peak_mb() : peak_alone_mb(shape, m.scheme, threads);
+  for (Measured& m : all) m.peak_mb = all.size() == 1 ? own_peak_mb() : peak_alone_mb(shape, m.scheme, arguments);
   return all;
 }
 
@@ -90,13 +95,15 @@ const Measured* plain_of(const std::vector<Measured>& all) {
   return found == all.end() ? nullptr : &*found;
 }
 
-void print_lines(const BenchShape& shape, const std::vector<Measured>& all, int threads) {
+void print_lines(const BenchShape& shape, const std::vector<Measured>& all, const BenchArguments& arguments) {
   const auto rounded = [](double value) { return std::round(1e3 * value) / 1e3; };
   for (const Measured& m : all) {
     const Measured* plain = plain_of(all);
     std::cout << json_line(Json{{"shape", shape.name},
                                 {"scheme", m.scheme},
-                                {"threads", threads},
+                                {"kind", arguments.kind},
+                                {"what", arguments.forward ? "forward" : "step"},
+                                {"threads", threads()},
                                 {"length", shape.length},
                                 {"batch", shape.batch},
                                 {"rounds", m.steps.size()},
@@ -150,7 +157,7 @@ int profile(const BenchArguments& arguments) {
                {"GB/s", Align::right}});
   for (const BenchShape& shape : shapes_of(arguments))
     for (const std::string& scheme : arguments.schemes) {
-      StepBenchmark benchmark(shape, find_scheme(scheme));
+      StepBenchmark benchmark(shape, find_scheme(scheme), kind_of(arguments.kind), arguments.forward);
       Profile measured;
       double spent = 0;
       std::int64_t steps = 0;
@@ -185,10 +192,66 @@ int profile(const BenchArguments& arguments) {
   return well;
 }
 
+/// Tokens written one by one behind contexts of several lengths.
+int decode(const BenchArguments& arguments) {
+  Table table({{"shape"},
+               {"scheme"},
+               {"context", Align::right},
+               {"token ms", Align::right},
+               {"median", Align::right},
+               {"products ms", Align::right},
+               {"to products", Align::right},
+               {"tokens/s", Align::right}});
+  for (const BenchShape& shape : shapes_of(arguments))
+    for (const std::string& scheme : arguments.schemes)
+      for (const std::int64_t context : arguments.contexts) {
+        DecodeBenchmark benchmark(shape, find_scheme(scheme), context);
+        std::vector<double> tokens, products;
+        double spent = 0;
+        for (std::int64_t round = 0; arguments.rounds > 0 ? round < arguments.rounds : round < 20 || spent < 1; ++round) {
+          tokens.push_back(benchmark.token());
+          products.push_back(benchmark.products());
+          spent += tokens.back();
+        }
+        const double ratio = least(tokens) / least(products);
+        if (arguments.json)
+          std::cout << json_line(Json{{"shape", shape.name},
+                                      {"scheme", scheme},
+                                      {"what", "token"},
+                                      {"threads", threads()},
+                                      {"context", context},
+                                      {"rounds", tokens.size()},
+                                      {"token_ms_median", 1e3 * median(tokens)},
+                                      {"token_ms_min", 1e3 * least(tokens)},
+                                      {"floor_ms_median", 1e3 * median(products)},
+                                      {"floor_ms_min", 1e3 * least(products)},
+                                      {"ratio", ratio},
+                                      {"tokens_per_s", 1 / median(tokens)},
+                                      {"blas_kernel", blas_kernel()}})
+                    << std::endl;
+        else
+          table.add({shape.name, scheme, fmt::format("{}", context), fmt::format("{:.4f}", 1e3 * least(tokens)), fmt::format("{:.4f}", 1e3 * median(tokens)),
+                     fmt::format("{:.4f}", 1e3 * least(products)), fmt::format("{:.2f}", ratio), fmt::format("{:.0f}", 1 / median(tokens))});
+      }
+  if (!arguments.json) std::cout << fitted_table(std::move(table), {"tokens/s", "median"});
+  return well;
+}
+
+/// What cannot be asked for together.
+void check(const BenchArguments& arguments) {
+  require(
+      arguments.contexts.empty() || (arguments.length == 0 && arguments.batch == 0 && !arguments.profile && !arguments.forward && arguments.kind == "decoder"),
+      "--decode measures one row of a decoder token by token: leave out --length, --batch, --kind, --forward and --profile");
+  if (arguments.contexts.empty() && !arguments.profile) return;
+  for (const std::string& scheme : arguments.schemes) require(scheme != "all", "--decode and --profile take schemes by name, not \"all\"");
+}
+
 }  // namespace
 
 int bench(const BenchArguments& arguments) {
+  check(arguments);
   const auto limit = limit_threads(arguments.threads);
+  if (!arguments.contexts.empty()) return decode(arguments);
   if (arguments.profile) return profile(arguments);
   const std::vector<std::string> schemes = schemes_of(arguments.schemes);
   Table table({{"shape"},
@@ -203,9 +266,9 @@ int bench(const BenchArguments& arguments) {
                {"tokens/s", Align::right},
                {"peak MB", Align::right}});
   for (const BenchShape& shape : shapes_of(arguments)) {
-    const std::vector<Measured> all = measure(shape, schemes, arguments.rounds, threads());
+    const std::vector<Measured> all = measure(shape, schemes, arguments);
     if (arguments.json)
-      print_lines(shape, all, threads());
+      print_lines(shape, all, arguments);
     else
       add_rows(table, shape, all);
   }

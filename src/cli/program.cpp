@@ -130,6 +130,14 @@ struct Program {
     verb->add_option("--batch", bench.batch, "sequences of a batch instead of the shape's")->check(CLI::Range(1, 1 << 20));
     verb->add_option("--rounds", bench.rounds, "steps of each scheme; without: three seconds of them, at least five")->check(CLI::Range(1, 1000000));
     add_threads(verb, bench.threads);
+    verb->add_option("--kind", bench.kind, "decoder, or encoder: the same without a causal mask")
+        ->check(CLI::IsMember({"decoder", "encoder"}))
+        ->capture_default_str();
+    verb->add_flag("--forward", bench.forward, "forward passes alone, as evaluation makes them");
+    verb->add_option("--decode", bench.contexts,
+                     "the time of a token that is written with a cache behind so many others; several are measured one after the other")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 1 << 20));
     verb->add_flag("--profile", bench.profile, "where the time goes: milliseconds and bytes moved by op, instead of whole steps");
     verb->add_flag("--json", bench.json, "one JSON object a line");
 

@@ -12,6 +12,9 @@ namespace {
 /// A product of at most this many multiplications is not worth handing to another thread.
 constexpr Index small_product = Index{1} << 15;
 
+/// A product of fewer rows than this by a matrix of at least so many numbers is cut into so many columns.
+constexpr Index low_product = 16, wide_product = Index{1} << 17, columns_of_tile = 128;
+
 /// beta * c, the product of nothing.
 void scale(Index m, Index n, Real beta, Real* c, Index c_stride) {
   for (Index i = 0; i < m; ++i)
@@ -95,6 +98,13 @@ void Product::operator()() const {
 void gemm_rows(Index begin, Index end, Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
   if (begin == 0 && open_log != nullptr) open_log->add({{}, false, m, n, k, alpha, a, b, beta, c, c_stride, end});
   a.data += a.transposed ? begin : begin * a.stride;
+  if (m < low_product && n * k >= wide_product) {  // a few rows by a large matrix: its columns are cut instead
+    parallel_for(n, columns_of_tile, [&](Index first, Index last) {
+      const Operand columns{b.data + (b.transposed ? first * b.stride : first), b.stride, b.transposed};
+      product(m, last - first, k, alpha, a, columns, beta, c + first, c_stride);
+    });
+    return;
+  }
   product(end - begin, n, k, alpha, a, b, beta, c + begin * c_stride, c_stride);
 }
 

@@ -36,10 +36,9 @@ Tensor attention(Tape& tape, Scheme& position, Tensor x, Tensor memory, const Pl
   LayerCache& kept = cache != nullptr ? *cache : nothing_kept;
 
   Attending a;
-  a.raw_query = heads_of("query", x);                       // [B, H, Tq, d]
-  const Tensor key = heads_of("key", memory);               // [B, H, T, d]
-  kept.new_values = heads_of("value", memory);              // [B, H, T, d]
-  a.value = behind(tape, kept.values, kept.new_values, 2);  // [B, H, Tk, d]
+  a.raw_query = heads_of("query", x);           // [B, H, Tq, d]
+  const Tensor key = heads_of("key", memory);   // [B, H, T, d]
+  kept.new_values = heads_of("value", memory);  // [B, H, T, d]
   a.hidden = x;
   a.places = places;
   a.visible = visible;
@@ -49,14 +48,18 @@ Tensor attention(Tape& tape, Scheme& position, Tensor x, Tensor memory, const Pl
   a.raw_key = settings.raw_keys ? behind(tape, kept.keys, key, 2) : key;
   std::tie(a.query, a.key) = hook([&] { return position.transform(tape, a.raw_query, a.raw_key); });
   kept.new_keys = settings.raw_keys ? key : a.key;
-  if (!settings.raw_keys) a.key = behind(tape, kept.keys, a.key, 2);  // [B, H, Tk, *]
 
   const double factor = 1 / std::sqrt(static_cast<double>(a.head_width));
   if (settings.tiled && !settings.scaling.by_query)
     if (const auto bias = hook([&] { return position.bias(tape, a); })) {
-      const Tensor mixed = attend(tape, a.query, a.key, a.value, *bias, visible, factor, settings.dropout, "weights");
+      // Keys that a scheme transforms anew all stand behind each other already; others, and all values, are read where the cache has them.
+      const Tensor values = settings.raw_keys ? behind(tape, kept.values, kept.new_values, 2) : kept.new_values;
+      const PastKeys past = settings.raw_keys ? PastKeys{} : PastKeys{kept.keys, kept.values};
+      const Tensor mixed = attend(tape, a.query, a.key, values, *bias, visible, factor, settings.dropout, "weights", past);
       return linear_layer(tape, "output", merge_heads(tape, mixed), width, settings.damping);
     }
+  a.value = behind(tape, kept.values, kept.new_values, 2);                                                              // [B, H, Tk, d]
+  if (!settings.raw_keys) a.key = behind(tape, kept.keys, a.key, 2);                                                    // [B, H, Tk, *]
   const Tensor scores = hook([&] { return scaled(tape, position.score(tape, a), settings.scaling, settings.heads); });  // [B, H, Tq, Tk]
   const Tensor weights = dropout(tape, softmax(tape, scores, visible), settings.dropout, "weights");
   const Tensor mixed = hook([&] { return position.mix(tape, a, weights, a.value); });  // [B, H, Tq, d]

@@ -336,7 +336,8 @@ Tensor Transformer::stack(Tape& tape, std::string_view name, const StreamInputs&
     const Tape::Scope layer_scope(tape, "layers." + std::to_string(layer));
     Scheme& scheme = schemes.of_layer(layer);
     const Views::View& view = views.of_layer(layer);
-    AttentionSettings settings{.heads = model_.heads, .layer = layer, .dropout = p, .damping = std::sqrt(2.0 * static_cast<double>(model_.layers))};
+    AttentionSettings settings{
+        .heads = model_.heads, .layer = layer, .dropout = p, .damping = std::sqrt(2.0 * static_cast<double>(model_.layers)), .tiled = extents.tiled};
     const auto residual = [&](std::string_view norm_name, const auto& sublayer) {
       x = model_.norm_first ? add(tape, x, sublayer(norm(tape, norm_name, x))) : norm(tape, norm_name, add(tape, x, sublayer(x)));
     };

@@ -40,13 +40,16 @@ struct Attend final : Op {
   Index batch, heads, queries, keys, width, value_width;
   Real factor;
   bool causal = false, has_keys = false, has_pairs = false;
-  int visible = -1, by_pair = -1, by_distance = -1, of_query = -1, of_key = -1;  ///< slots; -1 where absent
+  Index past = 0;                                                                               ///< keys from the cache; they are the first of `keys`
+  int past_key = -1, visible = -1, by_pair = -1, by_distance = -1, of_query = -1, of_key = -1;  ///< slots; -1 where absent
   Index pair_batch = 1, pair_heads = 1, number_batch = 1, distances = 0;
   bool pair_shared = false;  ///< rows of the batch share the bias by pair, and it has a gradient
   double probability = 0;
   std::string title;
 
   std::string_view name() const override { return "attend"; }
+
+  bool differentiable() const override { return past == 0; }
 
   Reads backward_reads() const override {
     Reads reads = Reads::none().input(0).input(1).input(2).output(1);
@@ -128,7 +131,10 @@ struct Attend final : Op {
       inverse[i] = e.sum == 0 ? Real{0} : 1 / e.sum;
       drop(run, t, i, weights + i * stride, seen);
     }
-    gemm_here(t.rows(), value_width, seen, 1, {weights, stride}, {value(run, t), value_width}, 0, y, value_width);
+    over_keys(seen, [&](Index from, Index count, bool cached) {
+      const Real* values = (cached ? run.real(past_key + 1) + row_of(b, h) * past * value_width : value(run, t));
+      gemm_here(t.rows(), value_width, count, 1, {weights + from, stride}, {values, value_width}, from == 0 ? Real{0} : Real{1}, y, value_width);
+    });
     for (Index i = 0; i < t.rows(); ++i) vector::scale(y + i * value_width, inverse[i], y + i * value_width, value_width);
   }
 
@@ -173,15 +179,26 @@ struct Attend final : Op {
     }
   }
 
-  const Real* key(const Run& run, const Tile& t) const { return run.real(1) + row_of(t.b, t.h) * keys * width; }
-  const Real* value(const Run& run, const Tile& t) const { return run.real(2) + row_of(t.b, t.h) * keys * value_width; }
+  const Real* key(const Run& run, const Tile& t) const { return run.real(1) + row_of(t.b, t.h) * (keys - past) * width; }
+  const Real* value(const Run& run, const Tile& t) const { return run.real(2) + row_of(t.b, t.h) * (keys - past) * value_width; }
+
+  /// body(from, count, cached) for the keys of the cache and for those behind it, of the first `seen`.
+  template <class Body>
+  void over_keys(Index seen, const Body& body) const {
+    if (past > 0) body(Index{0}, std::min(past, seen), true);
+    if (seen > past || past == 0) body(past, seen - past, false);
+  }
 
   /// How many leading keys a query may see.
   Index seen_by(Index query, Index seen) const { return causal ? std::min(seen, reach(query + 1)) : seen; }
 
   /// S of a tile; -infinity where a key is hidden. What lies behind a query's last key is not computed to any purpose.
   void scores(const Run& run, const Tile& t, Index seen, Real* to, Index stride) const {
-    gemm_here(t.rows(), seen, width, factor, {run.real(0) + (row_of(t.b, t.h) * queries + t.first) * width, width}, {key(run, t), width, true}, 0, to, stride);
+    const Operand query{run.real(0) + (row_of(t.b, t.h) * queries + t.first) * width, width};
+    over_keys(seen, [&](Index from, Index count, bool cached) {
+      const Real* some = cached ? run.real(past_key) + row_of(t.b, t.h) * past * width : key(run, t);
+      gemm_here(t.rows(), count, width, factor, query, {some, width, true}, 0, to + from, stride);
+    });
     if (by_pair >= 0) {
       const Real* bias = run.real(by_pair) + ((pair_batch == 1 ? 0 : t.b) * pair_heads + (pair_heads == 1 ? 0 : t.h)) * queries * keys;
       for (Index i = 0; i < t.rows(); ++i) vector::add(bias + (t.first + i) * keys, to + i * stride, seen);
@@ -286,11 +303,19 @@ struct Attend final : Op {
 }  // namespace
 
 Tensor attend(Tape& tape, Tensor query, Tensor key, Tensor value, const ScoreBias& bias, const Visible& visible, double factor, double dropout,
-              std::string_view name) {
-  const Shape q = tape.shape(query), k = tape.shape(key), v = tape.shape(value);
+              std::string_view name, const PastKeys& past) {
+  const Shape q = tape.shape(query), v = tape.shape(value);
+  Shape k = tape.shape(key);
   require(q.rank() == 4 && k.rank() == 4 && v.rank() == 4 && q[0] == k[0] && q[1] == k[1] && q[3] == k[3] && v[0] == k[0] && v[1] == k[1] && v[2] == k[2],
           "attend: queries {}, keys {} and values {} do not fit", q.text(), k.text(), v.text());
   auto op = std::make_unique<Attend>();
+  if (past.key) {
+    op->past = tape.shape(past.key)[2];
+    require(tape.shape(past.key) == Shape({k[0], k[1], op->past, k[3]}) && tape.shape(past.value) == Shape({v[0], v[1], op->past, v[3]}),
+            "attend: cached keys {} and values {} do not fit keys {} and values {}", tape.shape(past.key).text(), tape.shape(past.value).text(), k.text(),
+            v.text());
+    k.set(2, k[2] + op->past);
+  }
   op->batch = q[0], op->heads = q[1], op->queries = q[2], op->keys = k[2], op->width = q[3], op->value_width = v[3];
   op->factor = static_cast<Real>(factor);
   op->probability = dropout;
@@ -300,6 +325,10 @@ Tensor attend(Tape& tape, Tensor query, Tensor key, Tensor value, const ScoreBia
     inputs.push_back(handle);
     return static_cast<int>(inputs.size()) - 1;
   };
+  if (op->past > 0) {
+    op->past_key = next(past.key);
+    next(past.value);
+  }
   op->causal = visible.causal && !visible.pairs;
   op->has_pairs = static_cast<bool>(visible.pairs);
   op->has_keys = !op->has_pairs && visible.keys;

@@ -9,8 +9,8 @@ namespace sextant {
 
 namespace {
 
-Transformer model_of(const BenchShape& shape, const SchemeEntry& scheme) {
-  ModelSettings model{.kind = Kind::decoder,
+Transformer model_of(const BenchShape& shape, const SchemeEntry& scheme, Kind kind, Index length) {
+  ModelSettings model{.kind = kind,
                       .vocab = shape.vocab,
                       .layers = shape.layers,
                       .dim = shape.width,
@@ -18,7 +18,8 @@ Transformer model_of(const BenchShape& shape, const SchemeEntry& scheme) {
                       .ffn_dim = 4 * shape.width,
                       .activation = "gelu_tanh",
                       .tie_embeddings = false};
-  return Transformer(std::move(model), {{}, {.pattern = {{&scheme, Settings(scheme.knobs)}}}}, shape.length);
+  const StackPosition position{.pattern = {{&scheme, Settings(scheme.knobs)}}};
+  return Transformer(std::move(model), {position, position}, length);
 }
 
 template <class Body>
@@ -36,10 +37,11 @@ const std::vector<BenchShape>& bench_shapes() {
   return shapes;
 }
 
-StepBenchmark::StepBenchmark(const BenchShape& shape, const SchemeEntry& scheme) : model_(model_of(shape, scheme)) {
+StepBenchmark::StepBenchmark(const BenchShape& shape, const SchemeEntry& scheme, Kind kind, bool forward_only)
+    : model_(model_of(shape, scheme, kind, shape.length)), forward_only_(forward_only) {
   settings_.learning_rate = 1e-3;
   settings_.weight_decay = 0.1;
-  machine_ = make_machine(model_, parameters_, {.rows = shape.batch, .length = shape.length}, true, std::make_shared<Arena>());
+  machine_ = make_machine(model_, parameters_, {.rows = shape.batch, .length = shape.length}, !forward_only, std::make_shared<Arena>());
   optimizer_ = std::make_unique<Optimizer>(parameters_, settings_);
   Program& program = *machine_.program;
   Dice dice(0, "bench");
@@ -61,6 +63,7 @@ void StepBenchmark::train(Profile* profile) {
     profile->measure(what, "update", arrays * static_cast<Index>(parameters_.values().size() * sizeof(Real)), body);
   };
   machine_.program->forward(step);
+  if (forward_only_) return;
   machine_.program->backward(step);
   double norm = 0;
   measured("gradient norm", 1, [&] { norm = gradient_norm(parameters_); });
@@ -84,6 +87,38 @@ double StepBenchmark::step() {
 }
 
 double StepBenchmark::products() {
+  return seconds_of([this] {
+    for (const Product& product : products_) product();
+  });
+}
+
+DecodeBenchmark::DecodeBenchmark(const BenchShape& shape, const SchemeEntry& scheme, Index context)
+    : model_(model_of(shape, scheme, Kind::decoder, std::max(shape.length, context + 1))),
+      context_(context),
+      decoder_(model_, parameters_, {.rows = 1, .most = context + 1}) {
+  Dice dice(0, "bench");
+  Stretch prompt;
+  for (Index at = 0; at < context; ++at) {
+    prompt.tokens.push_back(static_cast<Token>(dice.below(static_cast<std::uint64_t>(shape.vocab))));
+    prompt.numbers.push_back(static_cast<double>(at));
+  }
+  decoder_.append(prompt);
+  write();  // records what writes a token
+  const ProductLog log;
+  write();
+  products_ = log.products();
+}
+
+void DecodeBenchmark::write() {
+  decoder_.append({.tokens = {1}, .numbers = {static_cast<double>(context_)}, .mask = {}});
+  decoder_.roll_back(1);
+}
+
+double DecodeBenchmark::token() {
+  return seconds_of([this] { write(); });
+}
+
+double DecodeBenchmark::products() {
   return seconds_of([this] {
     for (const Product& product : products_) product();
   });

@@ -31,7 +31,10 @@ struct BenchArguments {
   std::int64_t length = 0, batch = 0;  ///< 0: the shape's own
   std::int64_t rounds = 0;             ///< 0: as many as take three seconds a scheme, at least five
   int threads = 0;
-  bool profile = false;  ///< time and bytes by op instead
+  std::string kind = "decoder";
+  bool forward = false;                ///< no gradients and no update
+  std::vector<std::int64_t> contexts;  ///< tokens before the one that is written; empty: training steps are measured
+  bool profile = false;                ///< time and bytes by op instead
   bool json = false;
 };
 int bench(const BenchArguments& arguments);

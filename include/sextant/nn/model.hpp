@@ -67,6 +67,7 @@ struct Extents {
   bool free_numbers = false;     ///< position numbers come from outside, whatever the numbering says
   Index cached = 0;              ///< places for tokens read before, in the stack that writes
   Index memory = 0;              ///< places for hidden states of the segments before, in every layer
+  bool tiled = true;             ///< attention in tiles where the scheme allows it; without, all scores stand in memory: the oracle of tests
   Index final_length = 0;        ///< of the whole sequence that is being written; 0: that of this recording
 };
 

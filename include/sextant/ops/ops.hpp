@@ -76,10 +76,14 @@ struct ScoreBias {
   Numbers query = {}, key = {};       ///< [P, Tq] and [P, Tk], the numbers for it
   Tensor of_query = {}, of_key = {};  ///< [B, H, Tq] and [B, H, Tk], both or none
 };
+/// Keys [B, H, C, d] and values [B, H, C, e] from a cache, which stand before the given ones; no gradient passes then.
+struct PastKeys {
+  Tensor key = {}, value = {};
+};
 /// softmax(factor * q k^T + bias over what is visible) v, with dropout on the weights, in tiles: q [B, H, Tq, d], k [B, H, Tk, d],
 /// v [B, H, Tk, e] -> [B, H, Tq, e]. The draws of the dropout are those of the op of that name at the same place.
 Tensor attend(Tape& tape, Tensor query, Tensor key, Tensor value, const ScoreBias& bias, const Visible& visible, double factor, double dropout,
-              std::string_view name);
+              std::string_view name, const PastKeys& past = {});
 
 // ---- visible
 /// A sliding window: a query sees the keys less than `size` real tokens away (0: all), and the first `sinks` tokens always.

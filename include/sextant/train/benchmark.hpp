@@ -10,6 +10,7 @@
 
 #include "sextant/kernels/gemm.hpp"
 #include "sextant/train/batch.hpp"
+#include "sextant/train/decoding.hpp"
 #include "sextant/train/optimizer.hpp"
 
 namespace sextant {
@@ -25,8 +26,9 @@ const std::vector<BenchShape>& bench_shapes();
 
 class StepBenchmark {
  public:
-  /// A scheme with its default settings.
-  StepBenchmark(const BenchShape& shape, const SchemeEntry& scheme);
+  /// A scheme with its default settings, in a decoder or, without a causal mask, in an encoder. With `forward_only` a step is what
+  /// evaluation does: no gradients, no update.
+  StepBenchmark(const BenchShape& shape, const SchemeEntry& scheme, Kind kind = Kind::decoder, bool forward_only = false);
 
   /// Seconds of one training step.
   double step();
@@ -50,7 +52,28 @@ class StepBenchmark {
   Machine machine_;
   std::unique_ptr<Optimizer> optimizer_;
   std::vector<Product> products_;
+  bool forward_only_;
   std::int64_t done_ = 0;
+};
+
+/// The time of one token that is written behind `context` others, with a cache, in a batch of one row; and that of its products alone.
+class DecodeBenchmark {
+ public:
+  DecodeBenchmark(const BenchShape& shape, const SchemeEntry& scheme, Index context);
+
+  /// Seconds of one token. It is forgotten again, so that the next one stands at the same place.
+  double token();
+  /// Seconds of its products alone, in the same memory.
+  double products();
+
+ private:
+  void write();
+
+  Transformer model_;
+  ParameterStore parameters_{1};
+  Index context_;
+  CachedDecoder decoder_;
+  std::vector<Product> products_;
 };
 
 }  // namespace sextant
