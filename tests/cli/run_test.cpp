@@ -132,9 +132,10 @@ TEST_CASE("a run gives the same bits for 1, 2 and 3 threads, and stopped by SIGT
 
 TEST_CASE("a run that diverges is recorded as such, exit code 4, and takes no other along") {
   const fs::path folder = test_folder("diverged");
+  // With beta2 = 0 a gradient of exactly zero makes a step of rate / epsilon: fatal at the higher rate, harmless at the lower.
   std::string text = experiment;
   text.replace(text.find("\"model.kind\" = [\"encoder\", \"decoder\"]"), std::string("\"model.kind\" = [\"encoder\", \"decoder\"]").size(),
-               "\"train.learning_rate\" = [1e-3, 90.0]\n\"train.clip\" = [0.0]");
+               "\"train.learning_rate\" = [1e-7, 90.0]\n\"train.clip\" = [0.0]");
   const fs::path file = write_file(folder / "experiment.toml", text);
   const Exit exit = run_program({"ablate", "run", file.string(), "--out", (folder / "out").string(), "--jobs", "2", "--set", "train.warmup=0", "--set",
                                  "model.norm=\"rmsnorm\"", "--set", "train.beta2=0.0"});

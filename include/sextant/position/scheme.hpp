@@ -22,11 +22,13 @@
 // Worked example, a bias of -|distance| for every head, in one file src/position/schemes/mine.cpp:
 //
 //   class Mine final : public Scheme {
-//     void begin(Tape& tape, const Site&, const Places& places) override {
-//       bias_ = from_pairs(tape, places.query, places.key, [](double q, double k) { return -std::abs(q - k); });
+//     void begin(Tape& tape, const Site& site, const Places& places) override {
+//       const DistanceAxis axis = distance_axis(tape, site, places);                  // position/distance_axis.hpp
+//       const Tensor slopes = tape.constant({site.heads, 1}, std::vector<double>(site.heads, 1));
+//       bias_ = bias_along(tape, axis, multiply(tape, slopes, along(tape, axis, [](double n) { return -std::abs(n); })));
 //     }
-//     Tensor score(Tape& tape, const Attending& a) override { return add(tape, Scheme::score(tape, a), bias_); }
-//     Tensor bias_;                                                                   // [P, 1, Tq, Tk]
+//     std::optional<ScoreBias> bias(Tape&, const Attending&) override { return bias_; }
+//     ScoreBias bias_;
 //   };
 //   SchemeEntry schemes::mine() { return {.name = "mine", ..., .make = [](const Settings&) { return std::make_unique<Mine>(); }}; }
 //
