@@ -25,6 +25,7 @@ void scale(Index m, Index n, Real beta, Real* c, Index c_stride) {
 void product(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
   if (m == 0 || n == 0) return;
   if (k == 0) return scale(m, n, beta, c, c_stride);
+  if (small::suits(m, n, k)) return small::product(m, n, k, alpha, a, b, beta, c, c_stride);
   openblas::product(m, n, k, alpha, a, b, beta, c, c_stride);
 }
 

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <limits>
 #include <string>
-#include <vector>
 
 #include "sextant/base/error.hpp"
 #include "sextant/base/parallel.hpp"
@@ -17,6 +16,7 @@
 #include "sextant/kernels/gemm.hpp"
 #include "sextant/kernels/vector.hpp"
 #include "sextant/ops/ops.hpp"
+#include "sextant/tape/arena.hpp"
 #include "sextant/tape/gradient_check.hpp"
 
 namespace sextant {
@@ -27,13 +27,11 @@ namespace {
 constexpr Index queries_of_tile(Index queries) { return queries < 128 ? 32 : 64; }
 
 /// Scratch of the calling thread for a tile: it grows to the largest that was ever asked for.
-template <class Number>
-Number* scratch(std::size_t which, Index count) {
-  thread_local std::vector<Number> blocks[3];
-  auto& block = blocks[which];
+Real* scratch(std::size_t which, Index count) {
+  thread_local Arena blocks[3];
   constexpr Index slack = 64;  // whole vectors are read and written behind the end of a row
-  if (static_cast<Index>(block.size()) < count + slack) block.resize(static_cast<std::size_t>(count + slack));
-  return block.data();
+  blocks[which].reserve((count + slack) * static_cast<Index>(sizeof(Real)));
+  return reinterpret_cast<Real*>(blocks[which].at(0));
 }
 
 struct Attend final : Op {
@@ -120,11 +118,11 @@ struct Attend final : Op {
   void forward_tile(const Run& run, Index b, Index h, Index first, Index end) const {
     const Tile t{b, h, first, end};
     const Index seen = reach(end), stride = vector::padded(seen);
-    Real* weights = scratch<Real>(0, t.rows() * stride);
+    Real* weights = scratch(0, t.rows() * stride);
     scores(run, t, seen, weights, stride);
     Real* y = run.output() + (row_of(b, h) * queries + first) * value_width;
     Real* normalizer = run.output(1) + row_of(b, h) * queries;
-    Real* inverse = scratch<Real>(1, t.rows());
+    Real* inverse = scratch(1, t.rows());
     for (Index i = 0; i < t.rows(); ++i) {
       const vector::Exponentials e = vector::exp_row(weights + i * stride, seen_by(first + i, seen), stride);
       normalizer[first + i] = e.sum == 0 ? std::numeric_limits<Real>::infinity() : e.largest + std::log(e.sum);
@@ -148,7 +146,7 @@ struct Attend final : Op {
       const Tile t{b, h, at * tile, std::min(queries, (at + 1) * tile)};
       const bool opens = at + 1 == tiles;
       const Index seen = reach(t.end), stride = vector::padded(seen);
-      Real *weights = scratch<Real>(0, t.rows() * stride), *slopes = scratch<Real>(1, t.rows() * stride);
+      Real *weights = scratch(0, t.rows() * stride), *slopes = scratch(1, t.rows() * stride);
       const Index row = row_of(b, h) * queries + t.first;
       const Real *dy = run.gradient() + row * value_width, *normalizer = run.saved(1) + row;
       scores(run, t, seen, weights, stride);
@@ -161,7 +159,7 @@ struct Attend final : Op {
         Real* to = dv.data + row_of(b, h) * keys * value_width;
         const Real* dropped = weights;
         if (probability > 0) {
-          Real* copy = scratch<Real>(2, t.rows() * stride);
+          Real* copy = scratch(2, t.rows() * stride);
           std::copy_n(weights, t.rows() * stride, copy);
           for (Index i = 0; i < t.rows(); ++i) drop(run, t, i, copy + i * stride, seen);
           dropped = copy;
