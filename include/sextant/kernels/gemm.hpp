@@ -2,7 +2,8 @@
 //
 // The rows of a product are cut into tiles of a fixed height, and the tiles (or the
 // products of a batch) are the chunks of a parallel loop; since neither depends on the number of threads, the bits of a
-// result do not either. They do depend on the BLAS kernel that OpenBLAS chose for the processor: `blas_kernel` names it.
+// result do not either. They do depend on the library that is in use and on the kernel that it chose for the processor:
+// products.hpp chooses and names them.
 #pragma once
 
 #include <string>
@@ -69,7 +70,7 @@ class ProductLog {
   std::vector<Product> products_;
 };
 
-/// The kernel that OpenBLAS chose for this processor, for instance "Haswell": part of what fixes the bits of a result.
+/// The kernel that OpenBLAS chose for this processor, for instance "Haswell", whether it is in use or not.
 std::string blas_kernel();
 
 /// How OpenBLAS describes itself: version and build options.
