@@ -126,7 +126,8 @@ std::vector<Cell> compare(const std::vector<RunRecord>& records) {
   std::stable_sort(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) {
     const auto group = [](const Cell& c) { return std::tie(c.first.task, c.first.variant, c.first.kind, c.first.front_token); };
     const auto products = [](const Cell& c) { return std::tie(c.first.gemm, c.first.products); };
-    return std::make_tuple(group(a), -a.first.layers, products(b)) < std::make_tuple(group(b), -b.first.layers, products(a));  // openblas before onednn
+    return std::make_tuple(group(a), -a.first.layers, products(b)) <
+           std::make_tuple(group(b), -b.first.layers, products(a));  // openblas before onednn, float before bf16
   });
   return cells;
 }
