@@ -203,7 +203,7 @@ TEST_CASE("the bits of a product by every library are the same for 1, 2, 3 and 8
           const ThreadLimit limit(threads);
           std::vector<float> c(static_cast<std::size_t>(m * n)), batch(static_cast<std::size_t>(outer * 100 * n));
           gemm(m, n, k, 1, {a.data(), flip_a ? m : k, flip_a}, {b.data(), flip_b ? k : n, flip_b}, 0, c.data(), n);
-          gemm_batch({.outer = outer, .a = {flip_a ? 100 : 100 * k}, .c = {100 * n}}, 100, n, k, 1, {a.data(), flip_a ? m : k, flip_a},
+          gemm_batch({.outer = outer, .a = {flip_a ? 100 : 100 * k}, .b = {}, .c = {100 * n}}, 100, n, k, 1, {a.data(), flip_a ? m : k, flip_a},
                      {b.data(), flip_b ? k : n, flip_b}, 0, batch.data(), n);
           if (first.empty()) first = c, first_of_batch = batch;
           CHECK(c == first);
@@ -246,7 +246,7 @@ TEST_CASE("an operand that was written to between two products is read anew") {
       std::fill(b.begin(), b.end(), value);
       gemm(m, n, k, 1, {a.data(), k}, {b.data(), n}, 0, c.data(), n);
       REQUIRE(c == std::vector<float>(c.size(), value * static_cast<float>(k)));
-      gemm_batch({.outer = 4, .c = {50 * n}}, 50, n, k, 1, {a.data(), k}, {b.data(), n}, 0, c.data(), n);
+      gemm_batch({.outer = 4, .a = {}, .b = {}, .c = {50 * n}}, 50, n, k, 1, {a.data(), k}, {b.data(), n}, 0, c.data(), n);
       REQUIRE(c == std::vector<float>(c.size(), value * static_cast<float>(k)));
       std::fill(a.begin(), a.end(), -value);
       gemm(m, n, k, 1, {a.data(), k}, {b.data(), n}, 0, c.data(), n);
