@@ -5,8 +5,10 @@
 
 #include <bit>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <limits>
+#include <thread>
 #include <vector>
 
 #include "sextant/base/error.hpp"
@@ -253,6 +255,29 @@ TEST_CASE("an operand that was written to between two products is read anew") {
       REQUIRE(c == std::vector<float>(c.size(), -value * value * static_cast<float>(k)));
       std::fill(a.begin(), a.end(), 1.0f);
     }
+  }
+}
+
+TEST_CASE("oneDNN divides no product among threads of its own") {
+  const auto count = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  const Index size = 700;
+  const std::vector<float> a(static_cast<std::size_t>(size * size), 1);
+  std::vector<float> c(a.size());
+  for (const Products& products : all_products()) {
+    CAPTURE(products.numbers());
+    const InUse now(products);
+    const ThreadLimit limit(1);
+    std::ptrdiff_t more = -1;
+    std::thread([&] {  // a new one: OpenMP keeps what it started for others
+      const auto before = count();
+      gemm(size, size, size, 1, {a.data(), size}, {a.data(), size}, 0, c.data(), size);
+      more = count() - before;
+    })
+        .join();
+    CHECK(more == 0);
   }
 }
 
