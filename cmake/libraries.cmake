@@ -20,3 +20,10 @@ find_path(SEXTANT_UTF8PROC_INCLUDE utf8proc.h REQUIRED)
 find_library(SEXTANT_UTF8PROC NAMES utf8proc REQUIRED)
 find_path(SEXTANT_MD_INCLUDE sha256.h REQUIRED)
 find_library(SEXTANT_MD NAMES md REQUIRED)
+
+# oneDNN is an option: its headers suffice to build, and the library is opened only when a run chooses it. It has no products in double.
+find_path(SEXTANT_DNNL_INCLUDE oneapi/dnnl/dnnl.h)
+set(SEXTANT_ONEDNN OFF)
+if(SEXTANT_DNNL_INCLUDE AND NOT SEXTANT_DOUBLE)
+  set(SEXTANT_ONEDNN ON)
+endif()

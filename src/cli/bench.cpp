@@ -9,6 +9,7 @@
 #include "sextant/experiment/process.hpp"
 #include "sextant/experiment/statistics.hpp"
 #include "sextant/experiment/table.hpp"
+#include "sextant/kernels/products.hpp"
 #include "sextant/train/benchmark.hpp"
 
 namespace sextant::cli {
@@ -51,7 +52,11 @@ double peak_alone_mb(const BenchShape& shape, const std::string& scheme, const B
                        "--threads",
                        std::to_string(threads()),
                        "--kind",
-                       arguments.kind};
+                       arguments.kind,
+                       "--gemm",
+                       products_in_use().gemm(),
+                       "--precision",
+                       products_in_use().bf16 ? "bf16" : "float"};
   if (arguments.forward) command.arguments.emplace_back("--forward");
   command.output.to = Sink::To::memory;
   command.errors.to = Sink::To::discard;
@@ -116,7 +121,9 @@ void print_lines(const BenchShape& shape, const std::vector<Measured>& all, cons
                                 {"tokens_per_s", std::round(static_cast<double>(shape.batch * shape.length) / median(m.steps))},
                                 {"peak_mb", rounded(m.peak_mb)},
                                 {"parameters", m.benchmark->parameters()},
-                                {"blas_kernel", blas_kernel()}})
+                                {"gemm", products_in_use().gemm()},
+                                {"blas_kernel", product_kernel()},
+                                {"products", products_in_use().numbers()}})
               << std::endl;
   }
 }
@@ -175,6 +182,8 @@ int profile(const BenchArguments& arguments) {
           std::cout << json_line(Json{{"shape", shape.name},
                                       {"scheme", scheme},
                                       {"threads", threads()},
+                                      {"gemm", products_in_use().gemm()},
+                                      {"products", products_in_use().numbers()},
                                       {"op", row.what},
                                       {"phase", row.phase},
                                       {"steps", steps},
@@ -251,6 +260,7 @@ void check(const BenchArguments& arguments) {
 int bench(const BenchArguments& arguments) {
   check(arguments);
   const auto limit = limit_threads(arguments.threads);
+  use_products(Products::from(arguments.gemm, arguments.precision));
   if (!arguments.contexts.empty()) return decode(arguments);
   if (arguments.profile) return profile(arguments);
   const std::vector<std::string> schemes = schemes_of(arguments.schemes);
@@ -273,6 +283,7 @@ int bench(const BenchArguments& arguments) {
       add_rows(table, shape, all);
   }
   if (arguments.json) return well;
+  say(fmt::format("products in {} by {}, kernel {}", products_in_use().numbers(), product_library(), product_kernel()));
   say("step ms and products ms are the least of all rounds, and the ratios are of these; tokens/s is by the median");
   std::cout << fitted_table(std::move(table), {"tokens/s", "median", "peak MB", "parameters"});
   return well;

@@ -43,6 +43,7 @@ std::filesystem::path configuration_file(const std::string& name) {
 std::vector<Layer> assignments_of(const ConfigurationArguments& arguments) {
   std::vector<Layer> layers;
   for (const std::string& assignment : arguments.assignments) layers.push_back(read_assignment(assignment));
+  if (!arguments.gemm.empty()) layers.push_back(read_assignment("train.gemm=" + arguments.gemm));
   return layers;
 }
 

@@ -11,6 +11,7 @@
 #include "sextant/experiment/machine.hpp"
 #include "sextant/experiment/resources.hpp"
 #include "sextant/kernels/gemm.hpp"
+#include "sextant/kernels/products.hpp"
 #include "sextant/kernels/vector.hpp"
 
 namespace sextant::cli {
@@ -46,8 +47,7 @@ class Findings {
   Json list_ = Json::array();
 };
 
-/// The largest difference of random products from plain loops in double, relative to their length; OpenBLAS has shipped kernels that compute
-/// garbage on some processors.
+/// The largest difference of random products from plain loops in double; OpenBLAS has shipped kernels that compute garbage on some processors.
 double worst_product() {
   Dice dice(1, "doctor");
   double worst = 0;
@@ -67,6 +67,28 @@ double worst_product() {
       }
   }
   return worst;
+}
+
+/// What can make products here, tried out. A library that nobody is obliged to have is not wrong when it is missing.
+void check_products(Findings& findings) {
+  findings.add(blas_threads() == 1, fmt::format("OpenBLAS: kernel {}, {} thread (more come from our own loops)", blas_kernel(), blas_threads()),
+               "link the pthread flavour of OpenBLAS");
+  const auto onednn = Products::Library::onednn;
+  for (const Products& products : {Products{}, Products{.library = onednn}, Products{.library = onednn, .bf16 = true}}) {
+    try {
+      use_products(products);
+    } catch (const Error& error) {
+      findings.add(true, fmt::format("not to be had here: {}", error.what()));
+      continue;
+    }
+    // A factor in bf16 is off by up to 2^-8 of itself, a product of two below 1/2 by up to 2^-9, and the signs of up to 130 vary.
+    const double error = worst_product(), allowed = products.bf16 ? 0.03 : 1e-4;
+    findings.add(error < allowed,
+                 fmt::format("products in {} by {}, kernel {}: 200 random ones within {:.0e} of plain loops", products.numbers(), product_library(),
+                             product_kernel(), error),
+                 products.gemm() == "openblas" ? "try another kernel: OPENBLAS_CORETYPE=Haswell" : "use --gemm openblas");
+  }
+  use_products({});
 }
 
 void check_data(Findings& findings) {
@@ -95,10 +117,7 @@ int doctor(const DoctorArguments& arguments) {
       memory.available > (Index{256} << 20),
       fmt::format("memory: {:.1f} GB granted, {:.1f} GB available", static_cast<double>(memory.granted) / 1e9, static_cast<double>(memory.available) / 1e9),
       "close other programs, or grant the container more");
-  findings.add(blas_threads() == 1, fmt::format("OpenBLAS: kernel {}, {} thread (more come from our own loops)", blas_kernel(), blas_threads()),
-               "link the pthread flavour of OpenBLAS");
-  const double error = worst_product();
-  findings.add(error < 1e-4, fmt::format("products: 200 random ones within {:.0e} of plain loops", error), "try another kernel: OPENBLAS_CORETYPE=Haswell");
+  check_products(findings);
   const SyncCheck sync = fsync_works(arguments.out);
   findings.add(
       sync.works,

@@ -39,6 +39,7 @@ int eval(const EvalArguments& arguments) {
   const std::vector<std::int64_t> lengths = arguments.lengths.empty() ? a.lengths.evaluated : arguments.lengths;
   RunRecord record = describe(run.settings);
   record.outcome = "done";
+  record.blas_kernel = product_kernel();
   record.parameters = run.parameters->count();
   for (const Parameter& p : run.parameters->list())
     if (p.role == Role::position) record.parameters_added += p.count;

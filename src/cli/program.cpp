@@ -15,6 +15,7 @@ void add_configuration(CLI::App* verb, ConfigurationArguments& arguments) {
   verb->add_option("--config", arguments.files, "a file of settings; repeatable, later ones win");
   verb->add_option("--model", arguments.models, "a file with [model] alone, under everything else, for instance models/nano.toml");
   verb->add_option("--set", arguments.assignments, "one setting, above everything: --set position.scheme=rope; repeatable");
+  verb->add_option("--gemm", arguments.gemm, "the library of matrix products, openblas or onednn: short for --set train.gemm=NAME");
 }
 
 void add_threads(CLI::App* verb, int& threads) { verb->add_option("--threads", threads, "threads; 0: all cores granted")->check(CLI::Range(0, 1024)); }
@@ -46,6 +47,7 @@ struct Program {
     auto* verb = app.add_subcommand("demo", "a minute of training: word order under six schemes in three kinds of transformer, and the table");
     verb->add_option("--out", demo.out, "the folder of its runs")->capture_default_str();
     verb->add_option("--jobs", demo.jobs, "trainings side by side; 0: as many as cores")->check(CLI::Range(0, 1024));
+    verb->add_option("--gemm", demo.gemm, "the library of matrix products: openblas or onednn");
     verb->add_flag("--json", demo.json, "the table as JSON");
 
     verb = app.add_subcommand("train", "train one model, or continue where it stopped");
@@ -130,6 +132,8 @@ struct Program {
     verb->add_option("--batch", bench.batch, "sequences of a batch instead of the shape's")->check(CLI::Range(1, 1 << 20));
     verb->add_option("--rounds", bench.rounds, "steps of each scheme; without: three seconds of them, at least five")->check(CLI::Range(1, 1000000));
     add_threads(verb, bench.threads);
+    verb->add_option("--gemm", bench.gemm, "the library of matrix products: openblas or onednn")->capture_default_str();
+    verb->add_option("--precision", bench.precision, "of matrix products: float, or bf16 (with --gemm onednn)")->capture_default_str();
     verb->add_option("--kind", bench.kind, "decoder, or encoder: the same without a causal mask")
         ->check(CLI::IsMember({"decoder", "encoder"}))
         ->capture_default_str();

@@ -101,8 +101,9 @@ std::vector<std::string> remarks_on_abacus(const Assembly& a) {
 
 Assembly assemble(const RunSettings& run) {
   Assembly a;
-  a.task = find_task(run.task).make(run.task_settings);
   a.train = TrainSettings::from(run.train);
+  use_products(a.train.products);
+  a.task = find_task(run.task).make(run.task_settings);
   const auto& trained = run.task_settings.integers("train_length");
   a.lengths = {.shortest = trained.front(),
                .longest = trained.back(),

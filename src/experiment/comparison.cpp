@@ -51,6 +51,12 @@ Cell cell_of(const std::vector<RunRecord>& runs, std::size_t i) {
   return cell;
 }
 
+/// ", products in bf16 by onednn"; nothing for the usual ones.
+std::string products_of(const RunRecord& r) {
+  const std::string numbers = r.products == r.precision ? "" : " in " + r.products, library = r.gemm == Products{}.gemm() ? "" : " by " + r.gemm;
+  return numbers.empty() && library.empty() ? "" : ", products" + numbers + library;
+}
+
 /// A share with four digits after the point, so that a single miss among thousands shows.
 std::string share(double value) { return fmt::format("{:.4f}", value); }
 
@@ -74,8 +80,8 @@ Table table_of(const std::vector<Cell>& cells) {
   std::string group;
   for (const Cell& c : cells) {
     const RunRecord& r = c.first;
-    const std::string title = fmt::format("{}{}, {}, {} layer{}{}", r.task, r.variant.empty() ? "" : " " + r.variant, r.kind, r.layers,
-                                          r.layers == 1 ? "" : "s", r.front_token ? ", front token" : "");
+    const std::string title = fmt::format("{}{}, {}, {} layer{}{}{}", r.task, r.variant.empty() ? "" : " " + r.variant, r.kind, r.layers,
+                                          r.layers == 1 ? "" : "s", r.front_token ? ", front token" : "", products_of(r));
     if (title != group) table.group(group = title);
     std::vector<std::string> row = {r.scheme};
     if (lengths) row.insert(row.end(), {std::to_string(c.length.length), c.length.inside ? "in" : "out"});
@@ -119,7 +125,9 @@ std::vector<Cell> compare(const std::vector<RunRecord>& records) {
   }
   std::stable_sort(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) {
     const auto group = [](const Cell& c) { return std::tie(c.first.task, c.first.variant, c.first.kind, c.first.front_token); };
-    return std::make_pair(group(a), -a.first.layers) < std::make_pair(group(b), -b.first.layers);
+    const auto products = [](const Cell& c) { return std::tie(c.first.gemm, c.first.products); };
+    return std::make_tuple(group(a), -a.first.layers, products(b)) <
+           std::make_tuple(group(b), -b.first.layers, products(a));  // openblas before onednn, float before bf16
   });
   return cells;
 }
@@ -161,7 +169,8 @@ std::string comparison_json(const std::vector<Cell>& cells) {
     }
     row["parameters_added"] = r.parameters_added;
     row["ms_per_step"] = c.milliseconds_per_step > 0 ? Json(c.milliseconds_per_step) : Json();  // eval makes no step
-    row["settings"] = {{"key", r.settings_key}, {"toml", r.settings}, {"seeds", c.seeds}, {"blas_kernel", r.blas_kernel}, {"precision", r.precision}};
+    row["settings"] = {{"key", r.settings_key},        {"toml", r.settings},       {"seeds", c.seeds},      {"gemm", r.gemm},
+                       {"blas_kernel", r.blas_kernel}, {"precision", r.precision}, {"products", r.products}};
     list.push_back(std::move(row));
   }
   return json_text(Json{{"comparison", list}}) + "\n";

@@ -66,7 +66,7 @@ class Resolver {
   void resolve_model(bool states_vocab);
   void resolve_positions();
   void resolve_task();
-  void resolve_train() { run.train = section("train", train_knobs(), {"train"}); }
+  void resolve_train();
 
  private:
   struct Given {
@@ -290,6 +290,11 @@ void Resolver::check_lengths() const {
   std::sort(evaluated.begin(), evaluated.end());
   if (const auto twice = std::adjacent_find(evaluated.begin(), evaluated.end()); twice != evaluated.end())
     fail(ErrorKind::usage, "{}: the length {} is given twice; keep one", place({"task.eval_lengths"}), *twice);
+}
+
+void Resolver::resolve_train() {
+  run.train = section("train", train_knobs(), {"train"});
+  at_place(place({"train.gemm", "train.precision"}), [&] { return TrainSettings::from(run.train); });
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ namespace {
 struct Line {
   std::string name;
   Setting value;
-  std::string key;  ///< in RunSettings::origins and ::files
+  std::string key;       ///< in RunSettings::origins and ::files
+  Setting initial = {};  ///< the knob's default
 };
 
 struct Section {
@@ -29,7 +30,7 @@ struct Section {
 /// The settings in the order in which their knobs are stated.
 Section section(std::string name, const std::vector<Knob>& knobs, const Settings& settings, const std::string& key_prefix) {
   Section section{std::move(name), {}};
-  for (const Knob& knob : knobs) section.lines.push_back({knob.name, settings.all().at(knob.name), fmt::format("{}.{}", key_prefix, knob.name)});
+  for (const Knob& knob : knobs) section.lines.push_back({knob.name, settings.all().at(knob.name), fmt::format("{}.{}", key_prefix, knob.name), knob.initial});
   return section;
 }
 
@@ -117,10 +118,18 @@ std::vector<std::pair<std::string, std::string>> flat_settings(const RunSettings
   return result;
 }
 
+namespace {
+
+/// Settings that came later than runs without them. At their defaults they leave no trace in an identity, so those runs keep theirs.
+bool is_unsaid(const Line& line) { return (line.key == "train.gemm" || line.key == "train.precision") && line.value == line.initial; }
+
+}  // namespace
+
 std::string identity(const RunSettings& run) {
   std::string text;
   for (const Section& section : all_sections(run, false))
     for (const Line& line : section.lines) {
+      if (is_unsaid(line)) continue;
       // A file is what it says, not where it lies.
       const auto file = run.files.find(line.key);
       text += fmt::format("{}.{} = {}\n", section.name, line.name, file == run.files.end() ? toml_text(line.value) : file->second.digest);

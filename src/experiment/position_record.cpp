@@ -65,7 +65,7 @@ std::string position_record(const RunSettings& run, const Transformer& model, In
 
 Index position_parameters(const Transformer& model) {
   ParameterStore store(0);
-  Tape tape(store);
+  Tape tape(store, Tape::Recording::plans);
   model.record(tape, {.rows = 1, .length = 1, .source_length = model.model().kind == Kind::seq2seq ? 1 : 0}, false);
   Index count = 0;
   for (const Parameter& p : store.list())

@@ -3,8 +3,8 @@
 #include "sextant/experiment/json.hpp"
 #include "sextant/experiment/known_keys.hpp"
 #include "sextant/experiment/resources.hpp"
-#include "sextant/kernels/gemm.hpp"
 #include "sextant/position/scheme.hpp"
+#include "sextant/train/settings.hpp"
 
 namespace sextant {
 
@@ -83,7 +83,9 @@ RunRecord describe(const RunSettings& run) {
   r.seed = run.train.integer("seed");
   r.steps = run.train.integer("steps");
   r.settings = to_toml(run, Paths::absolute);
-  r.blas_kernel = blas_kernel();
+  const Products products = TrainSettings::from(run.train).products;
+  r.gemm = products.gemm();
+  r.products = products.numbers();
   r.precision = sizeof(Real) == sizeof(float) ? "float32" : "float64";
   r.trained_shortest = run.task_settings.integers("train_length").front();
   r.trained_longest = run.task_settings.integers("train_length").back();
@@ -108,8 +110,10 @@ std::string to_json(const RunRecord& r) {
             {"parameters_added", r.parameters_added},
             {"milliseconds_per_step", r.milliseconds_per_step},
             {"seconds", r.seconds},
+            {"gemm", r.gemm},
             {"blas_kernel", r.blas_kernel},
             {"precision", r.precision},
+            {"products", r.products},
             {"trained_length", {r.trained_shortest, r.trained_longest}},
             {"lengths", Json::array()},
             {"settings", r.settings},
@@ -145,6 +149,8 @@ RunRecord read_record(const std::filesystem::path& file) {
     r.seconds = j.at("seconds");
     r.blas_kernel = j.at("blas_kernel");
     r.precision = j.at("precision");
+    r.gemm = j.value("gemm", Products{}.gemm());  // earlier versions had one library, and multiplied what they computed with
+    r.products = j.value("products", r.precision);
     r.trained_shortest = j.at("trained_length").at(0);
     r.trained_longest = j.at("trained_length").at(1);
     r.settings = j.at("settings");

@@ -57,6 +57,8 @@ const std::vector<TextColumn>& text_columns() {
                                                                            : "out"); }},
       {"blas_kernel", [](const Row& r) { return r.run.blas_kernel; }},
       {"precision", [](const Row& r) { return r.run.precision; }},
+      {"gemm", [](const Row& r) { return r.run.gemm; }},
+      {"products", [](const Row& r) { return r.run.products; }},
   };
   return columns;
 }

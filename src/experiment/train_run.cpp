@@ -13,7 +13,7 @@
 #include "sextant/experiment/resources.hpp"
 #include "sextant/experiment/results_file.hpp"
 #include "sextant/experiment/run_folder.hpp"
-#include "sextant/kernels/gemm.hpp"
+#include "sextant/kernels/products.hpp"
 #include "sextant/kernels/vector.hpp"
 #include "sextant/position/scheme.hpp"
 #include "sextant/train/checkpoint.hpp"
@@ -58,8 +58,9 @@ std::string scheme_line(const RunSettings& run) {
 /// The whole story of what is about to be trained.
 void log_start(RunLog& log, const RunSettings& run, Trainer& trainer) {
   log.say("configuration\n" + to_toml(run));
-  log.say(fmt::format("Real is {}, {} ({} lanes), OpenBLAS kernel {} with {} thread, {} threads of ours", sizeof(Real) == 4 ? "float32" : "float64",
-                      vector::instruction_set(), vector::width(), blas_kernel(), blas_threads(), threads()));
+  log.say(fmt::format("Real is {}, {} ({} lanes), products in {} by {}, kernel {} with one thread, {} threads of ours",
+                      sizeof(Real) == 4 ? "float32" : "float64", vector::instruction_set(), vector::width(), products_in_use().numbers(), product_library(),
+                      product_kernel(), threads()));
   std::string table, decayed;
   for (const Parameter& p : trainer.parameters().list()) {
     table += fmt::format("\n  {:<52} {:>16} {:>9}", p.name, p.shape.text(), p.count);
@@ -131,6 +132,7 @@ class TrainRun {
         trainer_(*assembly_.model, *assembly_.task, assembly_.train, assembly_.lengths),
         folder_(folder, run),
         log_(folder / "run.log") {
+    record_.blas_kernel = product_kernel();
     for (const Parameter& p : trainer_.parameters().list())
       if (p.role == Role::position) record_.parameters_added += p.count;
     record_.position = position_record(run, *assembly_.model, record_.parameters_added);
@@ -272,7 +274,7 @@ LoadedRun load_run(const fs::path& folder) {
     const StreamLengths streams = stream_lengths(*loaded.assembly.task, loaded.assembly.model->model().kind, loaded.assembly.lengths.longest);
     return Extents{.rows = 1, .length = streams.tokens, .source_length = streams.source};
   }();
-  Tape tape(*loaded.parameters);
+  Tape tape(*loaded.parameters, Tape::Recording::plans);
   loaded.assembly.model->record(tape, smallest, false);  // declares the parameters
   loaded.step = static_cast<std::int64_t>(load_checkpoint(*latest.path, *loaded.parameters).step);
   return loaded;

@@ -1,6 +1,7 @@
 #include "sextant/kernels/gemm.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "backend.hpp"
 #include "sextant/base/parallel.hpp"
@@ -21,12 +22,20 @@ void scale(Index m, Index n, Real beta, Real* c, Index c_stride) {
     for (Index j = 0; j < n; ++j) c[i * c_stride + j] = beta == 0 ? 0 : beta * c[i * c_stride + j];
 }
 
-/// One product in the calling thread.
-void product(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
+std::atomic<std::uint64_t> calls{0};
+
+/// Another number for every product or batch that is asked for, and for every loop of products by rows.
+std::uint64_t next_call() { return ++calls; }
+
+/// That of the loop that started last.
+std::atomic<std::uint64_t> loop_call{0};
+
+/// One product in the calling thread, part of the call of this number.
+void product(std::uint64_t call, Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
   if (m == 0 || n == 0) return;
   if (k == 0) return scale(m, n, beta, c, c_stride);
   if (small::suits(m, n, k)) return small::product(m, n, k, alpha, a, b, beta, c, c_stride);
-  openblas::product(m, n, k, alpha, a, b, beta, c, c_stride);
+  chosen_product()(call, m, n, k, alpha, a, b, beta, c, c_stride);
 }
 
 }  // namespace
@@ -46,13 +55,16 @@ void ProductLog::add(const Product& product) {
 namespace {
 
 void in_tiles(Index tile, Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
+  start_products();
   parallel_for(m, tile, [&](Index begin, Index end) { gemm_rows(begin, end, m, n, k, alpha, a, b, beta, c, c_stride); });
 }
 
 }  // namespace
 
+void start_products() { loop_call = next_call(); }
+
 void gemm_here(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
-  product(m, n, k, alpha, a, b, beta, c, c_stride);
+  product(next_call(), m, n, k, alpha, a, b, beta, c, c_stride);
 }
 
 bool products_are_logged() { return open_log != nullptr; }
@@ -81,7 +93,8 @@ void in_scratch(const Product& p) {
     if (static_cast<Index>(operands.size()) < of_a + of_b + p.m * p.n) operands.resize(static_cast<std::size_t>(of_a + of_b + p.m * p.n), Real{1});
     Real* const a = operands.data();
     for (Index i = begin; i < end; ++i)
-      product(p.m, p.n, p.k, p.alpha, {a, p.a.stride, p.a.transposed}, {a + of_a, p.b.stride, p.b.transposed}, p.beta, a + of_a + of_b, p.c_stride);
+      product(next_call(), p.m, p.n, p.k, p.alpha, {a, p.a.stride, p.a.transposed}, {a + of_a, p.b.stride, p.b.transposed}, p.beta, a + of_a + of_b,
+              p.c_stride);
   });
 }
 
@@ -102,11 +115,11 @@ void gemm_rows(Index begin, Index end, Index m, Index n, Index k, Real alpha, Op
   if (m < low_product && n * k >= wide_product) {  // a few rows by a large matrix: its columns are cut instead
     parallel_for(n, columns_of_tile, [&](Index first, Index last) {
       const Operand columns{b.data + (b.transposed ? first * b.stride : first), b.stride, b.transposed};
-      product(m, last - first, k, alpha, a, columns, beta, c + first, c_stride);
+      product(loop_call, m, last - first, k, alpha, a, columns, beta, c + first, c_stride);
     });
     return;
   }
-  product(end - begin, n, k, alpha, a, b, beta, c + begin * c_stride, c_stride);
+  product(loop_call, end - begin, n, k, alpha, a, b, beta, c + begin * c_stride, c_stride);
 }
 
 void gemm(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
@@ -116,12 +129,13 @@ void gemm(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta
 void gemm_batch(const Batch& batch, Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
   if (open_log != nullptr) open_log->add({batch, true, m, n, k, alpha, a, b, beta, c, c_stride, m});
   const Index grain = std::max<Index>(1, small_product / std::max<Index>(1, m * n * k));
+  const std::uint64_t call = next_call();
   parallel_for(batch.outer * batch.inner, grain, [&](Index begin, Index end) {
     for (Index index = begin; index < end; ++index) {
       const Index i = index / batch.inner, j = index % batch.inner;
       const auto start = [&](const BatchStride& stride) { return i * stride.outer + j * stride.inner; };
-      product(m, n, k, alpha, {a.data + start(batch.a), a.stride, a.transposed}, {b.data + start(batch.b), b.stride, b.transposed}, beta, c + start(batch.c),
-              c_stride);
+      product(call, m, n, k, alpha, {a.data + start(batch.a), a.stride, a.transposed}, {b.data + start(batch.b), b.stride, b.transposed}, beta,
+              c + start(batch.c), c_stride);
     }
   });
 }

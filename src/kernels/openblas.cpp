@@ -19,7 +19,7 @@ void use_one_thread() {
 
 }  // namespace
 
-void openblas::product(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
+void openblas::product(std::uint64_t, Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
   use_one_thread();
   const auto transpose = [](bool yes) { return yes ? CblasTrans : CblasNoTrans; };
   const auto narrow = [](Index x) { return static_cast<blasint>(x); };

@@ -177,7 +177,7 @@ struct Difference {
   static Real value(Real a, Real b) { return a - b; }
   static Real slope(int slot, Real, Real) { return slot == 0 ? Real{1} : Real{-1}; }
 };
-struct Product {
+struct Multiplied {
   static constexpr std::string_view name = "multiply";
   static constexpr bool reads_operands = true;
   static Real value(Real a, Real b) { return a * b; }
@@ -250,7 +250,7 @@ Tensor binary_example(Tape& tape, ExampleDraw& draw, const Apply& apply, bool se
 
 Tensor add(Tape& tape, Tensor a, Tensor b) { return binary<Sum>(tape, a, b); }
 Tensor subtract(Tape& tape, Tensor a, Tensor b) { return binary<Difference>(tape, a, b); }
-Tensor multiply(Tape& tape, Tensor a, Tensor b) { return binary<Product>(tape, a, b); }
+Tensor multiply(Tape& tape, Tensor a, Tensor b) { return binary<Multiplied>(tape, a, b); }
 Tensor divide(Tape& tape, Tensor a, Tensor b) { return binary<Quotient>(tape, a, b); }
 Tensor maximum(Tape& tape, Tensor a, Tensor b) { return binary<Larger>(tape, a, b); }
 Tensor scale(Tape& tape, Tensor x, double factor) { return tape.record(std::make_unique<Scale>(factor), {x}, tape.shape(x)); }

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "sextant/base/error.hpp"
-#include "sextant/base/parallel.hpp"
 #include "sextant/tape/planner.hpp"
 #include "sextant/tape/row_op.hpp"
 
@@ -257,7 +256,7 @@ template <class Tile>
 void over_tiles(const std::vector<RowWork>& work, SharedTime& time, const Tile& tile) {
   const Index rows = work.front().op->rows(work.front().run);
   time.loop([&](const auto& piece) {
-    parallel_for(rows, rows_of_tile(rows), [&](Index begin, Index end) {
+    each_tile(rows, [&](Index begin, Index end) {
       for (std::size_t i = 0; i < work.size(); ++i) piece(i, [&] { tile(work[i], begin, end); });
     });
   });
@@ -269,11 +268,9 @@ void over_sums(const std::vector<RowWork>& work, SharedTime& time) {
   for (std::size_t i = 0; i < work.size(); ++i)
     for (Index chunk = 0; chunk < work[i].op->sums(work[i].run); ++chunk) chunks.emplace_back(i, chunk);
   time.loop([&](const auto& piece) {
-    parallel_for(static_cast<Index>(chunks.size()), 1, [&](Index begin, Index end) {
-      for (Index c = begin; c < end; ++c) {
-        const auto [i, chunk] = chunks[static_cast<std::size_t>(c)];
-        piece(i, [&, i = i, chunk = chunk] { work[i].op->backward_sum(work[i].run, chunk); });
-      }
+    each_sum(static_cast<Index>(chunks.size()), [&](Index c) {
+      const auto [i, chunk] = chunks[static_cast<std::size_t>(c)];
+      piece(i, [&, i = i, chunk = chunk] { work[i].op->backward_sum(work[i].run, chunk); });
     });
   });
 }

@@ -7,7 +7,7 @@
 
 namespace sextant {
 
-Tape::Tape(ParameterStore& parameters) { graph_.parameters = &parameters; }
+Tape::Tape(ParameterStore& parameters, Recording recording) : recording_(recording) { graph_.parameters = &parameters; }
 
 Tape::Scope::Scope(Tape& tape, std::string_view name) : tape_(tape), length_(tape.place_.size()) {
   if (!tape_.place_.empty()) tape_.place_ += '.';
@@ -21,7 +21,7 @@ int Tape::add_value(Value value) {
   if (value.root < 0) value.root = id;
   memory_.data.push_back(nullptr);
   memory_.gradient.push_back(nullptr);
-  if (value.root == id && value.origin != Origin::parameter) {
+  if (value.root == id && value.origin != Origin::parameter && (value.origin != Origin::computed || recording_ == Recording::computes)) {
     blocks_.emplace_back().reserve(Arena::aligned(std::max<Index>(1, value.bytes())));
     memory_.data.back() = blocks_.back().at(0);
   }
@@ -81,6 +81,7 @@ std::vector<int> Tape::record(std::unique_ptr<Op> op, std::vector<AnyHandle> inp
                                       .name = node.title()}));
   graph_.nodes.push_back(std::move(node));
   const Node& recorded = graph_.nodes.back();
+  if (recording_ == Recording::plans) return recorded.outputs;
   try {
     recorded.op->forward(Run(graph_, recorded, memory_, step_, false));
   } catch (const Error& error) {

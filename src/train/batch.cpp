@@ -90,7 +90,7 @@ void number_memory(Machine& machine, const Numbering& numbering) {
 }  // namespace
 
 Machine make_machine(const Transformer& model, ParameterStore& parameters, const Extents& extents, bool training, const std::shared_ptr<Arena>& arena) {
-  Tape tape(parameters);
+  Tape tape(parameters, Tape::Recording::plans);
   Machine machine;
   machine.extents = extents;
   machine.recorded = model.record(tape, extents, training);

@@ -24,7 +24,7 @@ CachedDecoder::CachedDecoder(const Transformer& model, ParameterStore& parameter
 }
 
 void CachedDecoder::read_source(const Stretch& source) {
-  Tape tape(parameters_);
+  Tape tape(parameters_, Tape::Recording::plans);
   StreamInputs in;
   const Tensor memory =
       model_.record_encoder(tape, {.rows = extents_.rows, .length = 1, .source_length = extents_.source_length, .masked = true, .numbered_by_row = true}, in);
@@ -49,7 +49,7 @@ CachedDecoder::Machine& CachedDecoder::machine(Index count) {
   Machine made;
   made.capacity = capacity;
   made.count = count;
-  Tape tape(parameters_);
+  Tape tape(parameters_, Tape::Recording::plans);
   made.recorded = model_.record_continuation(tape, {.rows = extents_.rows,
                                                     .length = count,
                                                     .source_length = extents_.source_length,

@@ -27,6 +27,9 @@ std::vector<Knob> train_knobs() {
       Knob::integer("eval_every", 0, 0, many, "steps between evaluations; 0: at the end only"),
       Knob::integer("eval_examples", 512, 1, 10'000'000, "examples evaluated at each length (fewer where the test set is smaller)"),
       Knob::integer("checkpoint_every", 0, 0, many, "steps between checkpoints; 0: at the end, and when stopped"),
+      Knob::choice("gemm", product_libraries().front(), product_libraries(), "the library of matrix products; it is part of what fixes the bits of a result"),
+      Knob::choice("precision", product_precisions().front(), product_precisions(),
+                   "of matrix products: bf16 rounds what is multiplied and adds up in float, by oneDNN, on processors with AVX512-BF16; all else stays float"),
       Knob::text("parent", "", "identity and step of the run that this one was derived from; written by extend"),
       Knob::integer("log_every", 0, 0, many, "steps between lines in metrics.jsonl; 0: a hundredth of the steps"),
   };
@@ -53,6 +56,7 @@ TrainSettings TrainSettings::from(const Settings& s) {
   t.eval_every = s.integer("eval_every");
   t.eval_examples = s.integer("eval_examples");
   t.checkpoint_every = s.integer("checkpoint_every");
+  t.products = Products::from(s.text("gemm"), s.text("precision"));
   t.log_every = s.integer("log_every") > 0 ? s.integer("log_every") : std::max<std::int64_t>(1, t.steps / 100);
   return t;
 }

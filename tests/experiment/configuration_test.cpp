@@ -6,6 +6,7 @@
 #include <bit>
 #include <fstream>
 
+#include "sextant/experiment/resources.hpp"
 #include "train/scratch.hpp"
 
 using namespace sextant;
@@ -280,6 +281,18 @@ TEST_CASE("the identity follows values and not where they were written") {
   const std::string both = copy_task + "[model]\nkind = 'seq2seq'\n";
   CHECK(identity(run_of(both, {"position.scheme=rope"})) == identity(run_of(both, {"encoder.position.scheme=rope", "decoder.position.scheme=rope"})));
   CHECK(identity(run_of(both, {"encoder.position.scheme=rope"})) != identity(run_of(both, {"decoder.position.scheme=rope"})));
+}
+
+TEST_CASE("at their defaults the library and the precision of products leave no trace in an identity, so runs from before keep theirs") {
+  std::string text;
+  for (const auto& [key, value] : flat_settings(run_of(copy_task)))
+    if (key != "train.gemm" && key != "train.precision") text += fmt::format("{} = {}\n", key, value);
+  CHECK(identity(run_of(copy_task)) == xxh3_of(text).substr(0, 16));
+  CHECK(identity(run_of(copy_task, {"train.gemm=openblas", "train.precision=float"})) == identity(run_of(copy_task)));
+#ifndef SEXTANT_DOUBLE
+  CHECK(identity(run_of(copy_task, {"train.gemm=onednn"})) != identity(run_of(copy_task)));
+  CHECK(identity(run_of(copy_task, {"train.gemm=onednn", "train.precision=bf16"})) != identity(run_of(copy_task, {"train.gemm=onednn"})));
+#endif
 }
 
 TEST_CASE("a named file is read beside its configuration and its contents are part of the identity") {

@@ -5,6 +5,7 @@
 
 #include "cli/program.hpp"
 #include "sextant/experiment/comparison.hpp"
+#include "sextant/experiment/json.hpp"
 
 using namespace sextant;
 
@@ -24,6 +25,10 @@ RunRecord record(const std::string& scheme, std::int64_t seed, Index exact) {
   r.trained_shortest = 1;
   r.trained_longest = 20;
   r.milliseconds_per_step = 1.5;
+  r.gemm = "onednn";
+  r.blas_kernel = "avx512_core_bf16";
+  r.precision = "float32";
+  r.products = "bf16";
   r.evaluation.lengths = {{.length = 20, .inside = true, .examples = 100, .exact = exact, .tokens = 2000, .right = 1900, .loss = 0.25},
                           {.length = 40, .inside = false, .examples = 100, .exact = 0, .tokens = 4000, .right = 1000, .loss = 2.5}};
   return r;
@@ -120,6 +125,33 @@ TEST_CASE("a record survives being written and read") {
   const auto file = write_file(test_folder("record") / "result.json", to_json(records().front()));
   const RunRecord back = read_record(file);
   CHECK(to_json(back) == to_json(records().front()));
+  CHECK(back.gemm == "onednn");
+  CHECK(back.products == "bf16");
   write_file(file, "{\"format\": \"sextant-result-1\", \"outcome\": 3}");
   CHECK_THROWS_WITH_AS(read_record(file), doctest::Contains("result.json"), Error);
+}
+
+TEST_CASE("a record from before there was a choice of libraries is OpenBLAS's, in the precision that it names") {
+  Json before = read_json(to_json(records().front()));
+  before.erase("gemm");
+  before.erase("products");
+  const RunRecord back = read_record(write_file(test_folder("record-before") / "result.json", before.dump()));
+  CHECK(back.gemm == "openblas");
+  CHECK(back.products == "float32");
+}
+
+TEST_CASE("the comparison's titles tell products that are not the usual ones, OpenBLAS first and float before bf16") {
+  std::vector<RunRecord> list;
+  for (const auto& [gemm, products] : {std::pair{"onednn", "bf16"}, {"onednn", "float32"}, {"openblas", "float32"}}) {
+    list.push_back(record("none", 1, 50));
+    list.back().settings_key = std::string(gemm) + products;
+    list.back().gemm = gemm;
+    list.back().products = products;
+  }
+  const std::string table = comparison_table(compare(list)).text;
+  const std::size_t usual = table.find("copy, decoder, 2 layers\n"), onednn = table.find("copy, decoder, 2 layers, products by onednn\n"),
+                    bf16 = table.find("copy, decoder, 2 layers, products in bf16 by onednn\n");
+  CHECK(usual < onednn);
+  CHECK(onednn < bf16);
+  CHECK(bf16 != std::string::npos);
 }

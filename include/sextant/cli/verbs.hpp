@@ -14,6 +14,7 @@ struct ConfigurationArguments {
   std::vector<std::string> models;       ///< --model FILE, under everything else
   std::vector<std::string> files;        ///< --config FILE
   std::vector<std::string> assignments;  ///< --set key=value
+  std::string gemm;                      ///< --gemm NAME, short for --set train.gemm=NAME; empty: not given
 };
 
 struct TrainArguments {
@@ -31,6 +32,7 @@ struct BenchArguments {
   std::int64_t length = 0, batch = 0;  ///< 0: the shape's own
   std::int64_t rounds = 0;             ///< 0: as many as take three seconds a scheme, at least five
   int threads = 0;
+  std::string gemm = "openblas", precision = "float";
   std::string kind = "decoder";
   bool forward = false;                ///< no gradients and no update
   std::vector<std::int64_t> contexts;  ///< tokens before the one that is written; empty: training steps are measured
@@ -91,6 +93,7 @@ int ablate(const AblateArguments& arguments);
 
 struct DemoArguments {
   std::string out = "runs/demo";
+  std::string gemm;  ///< the library of products; empty: the default
   Index jobs = 0;
   bool json = false;
 };

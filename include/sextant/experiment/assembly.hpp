@@ -15,7 +15,7 @@ struct Assembly {
   LengthSettings lengths;
 };
 
-/// Builds all of it; throws usage and input Errors for what cannot work together.
+/// Builds all of it, and puts the run's products into use; throws usage and input Errors for what cannot work together, or not here.
 Assembly assemble(const RunSettings& run);
 
 /// Rows of abacus tables that no training reaches, and evaluations that need them; one sentence each.

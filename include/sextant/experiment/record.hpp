@@ -25,12 +25,14 @@ struct RunRecord {
   Index parameters = 0, parameters_added = 0;  ///< all, and those of the position schemes
   double milliseconds_per_step = 0;            ///< median
   double seconds = 0;                          ///< of training, all sessions together
-  std::string blas_kernel, precision;          ///< the bits depend on them
+  std::string gemm;                            ///< the library of matrix products: "openblas" or "onednn"; the bits depend on it,
+  std::string blas_kernel;                     ///< on the kernel that it chose for the processor,
+  std::string precision, products;             ///< on the numbers of all arithmetic ("float32"), and on those that are multiplied ("bf16")
   std::int64_t trained_shortest = 0, trained_longest = 0;
   Evaluation evaluation;
 };
 
-/// What the configuration says, without results.
+/// What the configuration says, without results, and without the kernel, which is known once the library is in use.
 RunRecord describe(const RunSettings& run);
 
 /// "t5(buckets=16)": the scheme with its knobs that differ from the default; "encoder=none decoder=rope" where the stacks differ.

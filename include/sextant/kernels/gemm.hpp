@@ -2,7 +2,8 @@
 //
 // The rows of a product are cut into tiles of a fixed height, and the tiles (or the
 // products of a batch) are the chunks of a parallel loop; since neither depends on the number of threads, the bits of a
-// result do not either. They do depend on the BLAS kernel that OpenBLAS chose for the processor: `blas_kernel` names it.
+// result do not either. They do depend on the library that is in use and on the kernel that it chose for the processor:
+// products.hpp chooses and names them.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +25,10 @@ struct Operand {
 /// c [m, n] = alpha * a [m, k] * b [k, n] + beta * c, where c's rows lie `c_stride` apart. With beta = 0 the old values
 /// of c are not read, NaN included; with k = 0 the product is zero.
 void gemm(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride);
+
+/// Says that operands may have changed: called before each loop whose pieces make products by gemm_rows. While such a loop lasts, an
+/// operand that was read stays as it is, so that what a library made of it (rounded it to bf16) serves all tiles.
+void start_products();
 
 /// The rows [begin, end) of such a product, in the calling thread. Whoever cuts a product into tiles calls it for each; the tiles' height
 /// may depend on the product's extents alone.
@@ -92,7 +97,7 @@ bool products_are_logged();
 /// Writes down `count` products of these extents whose operands are scratch: made in tiles by several threads, each in its own.
 void log_scratch_products(Index count, Index m, Index n, Index k, bool a_transposed, bool b_transposed);
 
-/// The kernel that OpenBLAS chose for this processor, for instance "Haswell": part of what fixes the bits of a result.
+/// The kernel that OpenBLAS chose for this processor, for instance "Haswell", whether it is in use or not.
 std::string blas_kernel();
 
 /// How OpenBLAS describes itself: version and build options.

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 
+#include "sextant/base/parallel.hpp"
+#include "sextant/kernels/gemm.hpp"
 #include "sextant/tape/op.hpp"
 
 namespace sextant {
@@ -19,6 +21,22 @@ namespace sextant {
 constexpr Index rows_of_tile(Index rows) {
   const auto part = [rows](Index parts) { return (rows / parts + 15) / 16 * 16; };
   return std::max(std::clamp<Index>(part(8), 32, 128), part(64));
+}
+
+/// Calls body(begin, end) for tiles that cover the rows: every loop over rows of a RowOp is this one.
+template <class Body>
+void each_tile(Index rows, const Body& body) {
+  start_products();
+  parallel_for(rows, rows_of_tile(rows), body);
+}
+
+/// Calls body(chunk) for the chunks of a RowOp's sums.
+template <class Body>
+void each_sum(Index chunks, const Body& body) {
+  start_products();
+  parallel_for(chunks, 1, [&](Index begin, Index end) {
+    for (Index chunk = begin; chunk < end; ++chunk) body(chunk);
+  });
 }
 
 class RowOp : public Op {

@@ -19,7 +19,10 @@ namespace sextant {
 
 class Tape {
  public:
-  explicit Tape(ParameterStore& parameters);
+  /// What recording does: compute at once, or write down alone, for a Program that is sealed next; then only inputs and constants
+  /// have memory and numbers.
+  enum class Recording { computes, plans };
+  explicit Tape(ParameterStore& parameters, Recording recording = Recording::computes);
 
   /// A value that the caller fills, zeros at first. With `differentiable` it has a gradient to read (for gradient checks).
   template <Element E>
@@ -99,6 +102,7 @@ class Tape {
   std::vector<Arena> blocks_;
   std::string place_;
   std::uint64_t step_ = 0;
+  Recording recording_;
 };
 
 }  // namespace sextant

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sextant/base/settings.hpp"
+#include "sextant/kernels/products.hpp"
 
 namespace sextant {
 
@@ -21,6 +22,7 @@ struct TrainSettings {
   double position_learning_rate_factor = 1;
   bool pad_left = false;
   std::int64_t eval_every = 0, eval_examples = 512, checkpoint_every = 0, log_every = 0;
+  Products products;  ///< gemm and precision; use_products puts them into effect
 
   static TrainSettings from(const Settings& settings);
 
