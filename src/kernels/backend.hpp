@@ -30,10 +30,7 @@ std::string instruction_set();
 }  // namespace onednn
 
 namespace small {
-/// The largest product, in multiplications, that our own loops make.
-constexpr Index most = Index{1} << 20;
-/// Whether they make a product of these extents: a rule of shapes alone.
-bool suits(Index m, Index n, Index k);
+/// By loops of our own, in float, whatever library is in use.
 void product(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride);
 }  // namespace small
 

@@ -30,11 +30,14 @@ std::uint64_t next_call() { return ++calls; }
 /// That of the loop that started last.
 std::atomic<std::uint64_t> loop_call{0};
 
-/// One product in the calling thread, part of the call of this number.
-void product(std::uint64_t call, Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
+/// Whether a whole product is for our own loops.
+bool own(Index m, Index n, Index k) { return m > 1 && n * k <= small_operand; }
+
+/// One product in the calling thread, by our own loops or part of the call of this number.
+void product(bool by_us, std::uint64_t call, Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
   if (m == 0 || n == 0) return;
   if (k == 0) return scale(m, n, beta, c, c_stride);
-  if (small::suits(m, n, k)) return small::product(m, n, k, alpha, a, b, beta, c, c_stride);
+  if (by_us) return small::product(m, n, k, alpha, a, b, beta, c, c_stride);
   chosen_product()(call, m, n, k, alpha, a, b, beta, c, c_stride);
 }
 
@@ -64,7 +67,7 @@ void in_tiles(Index tile, Index m, Index n, Index k, Real alpha, Operand a, Oper
 void start_products() { loop_call = next_call(); }
 
 void gemm_here(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
-  product(next_call(), m, n, k, alpha, a, b, beta, c, c_stride);
+  product(own(m, n, k), next_call(), m, n, k, alpha, a, b, beta, c, c_stride);
 }
 
 bool products_are_logged() { return open_log != nullptr; }
@@ -93,8 +96,8 @@ void in_scratch(const Product& p) {
     if (static_cast<Index>(operands.size()) < of_a + of_b + p.m * p.n) operands.resize(static_cast<std::size_t>(of_a + of_b + p.m * p.n), Real{1});
     Real* const a = operands.data();
     for (Index i = begin; i < end; ++i)
-      product(next_call(), p.m, p.n, p.k, p.alpha, {a, p.a.stride, p.a.transposed}, {a + of_a, p.b.stride, p.b.transposed}, p.beta, a + of_a + of_b,
-              p.c_stride);
+      product(own(p.m, p.n, p.k), next_call(), p.m, p.n, p.k, p.alpha, {a, p.a.stride, p.a.transposed}, {a + of_a, p.b.stride, p.b.transposed}, p.beta,
+              a + of_a + of_b, p.c_stride);
   });
 }
 
@@ -115,11 +118,11 @@ void gemm_rows(Index begin, Index end, Index m, Index n, Index k, Real alpha, Op
   if (m < low_product && n * k >= wide_product) {  // a few rows by a large matrix: its columns are cut instead
     parallel_for(n, columns_of_tile, [&](Index first, Index last) {
       const Operand columns{b.data + (b.transposed ? first * b.stride : first), b.stride, b.transposed};
-      product(loop_call, m, last - first, k, alpha, a, columns, beta, c + first, c_stride);
+      product(false, loop_call, m, last - first, k, alpha, a, columns, beta, c + first, c_stride);
     });
     return;
   }
-  product(loop_call, end - begin, n, k, alpha, a, b, beta, c + begin * c_stride, c_stride);
+  product(own(m, n, k), loop_call, end - begin, n, k, alpha, a, b, beta, c + begin * c_stride, c_stride);
 }
 
 void gemm(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
@@ -134,7 +137,7 @@ void gemm_batch(const Batch& batch, Index m, Index n, Index k, Real alpha, Opera
     for (Index index = begin; index < end; ++index) {
       const Index i = index / batch.inner, j = index % batch.inner;
       const auto start = [&](const BatchStride& stride) { return i * stride.outer + j * stride.inner; };
-      product(call, m, n, k, alpha, {a.data + start(batch.a), a.stride, a.transposed}, {b.data + start(batch.b), b.stride, b.transposed}, beta,
+      product(own(m, n, k), call, m, n, k, alpha, {a.data + start(batch.a), a.stride, a.transposed}, {b.data + start(batch.b), b.stride, b.transposed}, beta,
               c + start(batch.c), c_stride);
     }
   });

@@ -37,10 +37,9 @@ void softmax_row_gradient(const Real* weights, const Real* weights_gradient, Rea
 
 void layer_norm(const Real* x, const Real* weight, const Real* bias, Real* y, Real* mean, Real* inverse, Index n) {
   const Real m = vector::sum(x, n) / static_cast<Real>(n);
-  for (Index j = 0; j < n; ++j) y[j] = x[j] - m;
-  const Real variance = vector::dot(y, y, n) / static_cast<Real>(n);
+  const Real variance = vector::squared_distance(x, m, n) / static_cast<Real>(n);
   const Real scale = 1 / std::sqrt(variance + static_cast<Real>(norm_epsilon));
-  for (Index j = 0; j < n; ++j) y[j] = y[j] * scale * weight[j] + bias[j];
+  vector::normalize(x, m, scale, weight, bias, y, n);
   *mean = m;
   *inverse = scale;
 }

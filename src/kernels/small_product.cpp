@@ -100,8 +100,6 @@ void panel(Index m, Index n, Index k, Real alpha, Operand a, Columns b, Real bet
 
 }  // namespace
 
-bool suits(Index m, Index n, Index k) { return m > 1 && m * n * k <= most; }
-
 void product(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
   Columns columns = columns_of(b, n, k);
   for (Index done = 0; done < n;) {

@@ -81,6 +81,24 @@ Real dot(const Real* x, const Real* y, Index n) {
   return xsimd::hadd(total);
 }
 
+void normalize(const Real* x, Real mean, Real scale, const Real* weight, const Real* bias, Real* y, Index n) {
+  const Pack centre(mean), by(scale);
+  const auto one = [&](const Pack& px, const Pack& pw, const Pack& pb) { return (px - centre) * by * pw + pb; };
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) one(Pack::load_unaligned(x + i), Pack::load_unaligned(weight + i), Pack::load_unaligned(bias + i)).store_unaligned(y + i);
+  if (i < n) store_partial(one(partial(x + i, n - i, 0), partial(weight + i, n - i, 0), partial(bias + i, n - i, 0)), y + i, n - i);
+}
+
+Real squared_distance(const Real* x, Real mean, Index n) {
+  const Pack centre(mean);
+  Pack total(Real{0});
+  const auto take = [&](const Pack& p) { total = xsimd::fma(p - centre, p - centre, total); };
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) take(Pack::load_unaligned(x + i));
+  if (i < n) take(partial(x + i, n - i, mean));
+  return xsimd::hadd(total);
+}
+
 NormSums norm_sums(const Real* x, const Real* weight, Real mean, const Real* dy, Index n) {
   Pack level(Real{0}), along(Real{0});
   const Pack centre(mean);
@@ -172,9 +190,25 @@ Exponentials exp_row(Real* x, Index n, Index stride) {
   return {top, exp_to(x, top, n, stride)};
 }
 
-void exp_row_shifted(Real* x, Real shift, Index n, Index stride) {
-  if (shift == std::numeric_limits<Real>::infinity()) n = 0;
-  exp_to(x, shift, n, stride);
+void scaled_exp_row(Real* x, Real shift, Real factor, Index n, Index stride) {
+  const Pack by(shift), times(factor);
+  if (factor == 0) n = 0;
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) (times * xsimd::exp(Pack::load_unaligned(x + i) - by)).store_unaligned(x + i);
+  if (i < n) {
+    first_of(times * xsimd::exp(Pack::load_unaligned(x + i) - by), n - i, 0).store_unaligned(x + i);
+    i += lanes;
+  }
+  for (; i < stride; i += lanes) Pack(Real{0}).store_unaligned(x + i);
+}
+
+void softmax_gradient(const Real* weights, Real* slopes, Index n, Index stride) {
+  Pack total(Real{0});
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) total += Pack::load_unaligned(weights + i) * Pack::load_unaligned(slopes + i);
+  if (i < n) total += first_of(Pack::load_unaligned(weights + i) * Pack::load_unaligned(slopes + i), n - i, 0);
+  const Pack shared(xsimd::hadd(total));
+  for (i = 0; i < stride; i += lanes) (Pack::load_unaligned(weights + i) * (Pack::load_unaligned(slopes + i) - shared)).store_unaligned(slopes + i);
 }
 
 void hide(const std::uint8_t* flags, Real* x, Index n) {

@@ -3,11 +3,9 @@
 //
 //   S = factor q k^T + bias,   w = softmax of S over the visible keys,   y = dropout(w) v
 //
-// Kept for backward: one number a query, ln of its sum of exponentials; the weights are computed again, tile by tile. Under a causal mask
-// a tile ends at the last key that its last query sees, so about half of the pairs are never touched. Memory grows with T, not with T^2,
-// unless a bias is given pair by pair. The plain composition, matmul, add, softmax, dropout and matmul, is the oracle in tests.
-#include <cmath>
-#include <limits>
+// Kept for backward: two numbers a query, its largest score and one over its sum of exponentials; the weights are computed again, tile by tile. Under a causal
+// mask a tile ends at the last key that its last query sees, so about half of the pairs are never touched. Memory grows with T, not with T^2, unless a bias is
+// given pair by pair. The plain composition, matmul, add, softmax, dropout and matmul, is the oracle in tests.
 #include <string>
 
 #include "sextant/base/error.hpp"
@@ -105,6 +103,11 @@ struct Attend final : Op {
       if (const rows::Sink to = run.sink(slot); to && !to.add) std::fill_n(to.data, run.shape(slot).count(), Real{0});
   }
 
+  /// What is kept of each query; the inverse is 0 where it sees nothing.
+  struct Normalizer {
+    Real largest, inverse;
+  };
+
   /// A tile of queries [first, end) of one batch row and head.
   struct Tile {
     Index b, h, first, end;
@@ -121,19 +124,17 @@ struct Attend final : Op {
     Real* weights = scratch(0, t.rows() * stride);
     scores(run, t, seen, weights, stride);
     Real* y = run.output() + (row_of(b, h) * queries + first) * value_width;
-    Real* normalizer = run.output(1) + row_of(b, h) * queries;
-    Real* inverse = scratch(1, t.rows());
+    Normalizer* normalizer = reinterpret_cast<Normalizer*>(run.output(1)) + row_of(b, h) * queries + first;
     for (Index i = 0; i < t.rows(); ++i) {
       const vector::Exponentials e = vector::exp_row(weights + i * stride, seen_by(first + i, seen), stride);
-      normalizer[first + i] = e.sum == 0 ? std::numeric_limits<Real>::infinity() : e.largest + std::log(e.sum);
-      inverse[i] = e.sum == 0 ? Real{0} : 1 / e.sum;
+      normalizer[i] = {e.largest, e.sum == 0 ? Real{0} : 1 / e.sum};
       drop(run, t, i, weights + i * stride, seen);
     }
     over_keys(seen, [&](Index from, Index count, bool cached) {
       const Real* values = (cached ? run.real(past_key + 1) + row_of(b, h) * past * value_width : value(run, t));
       gemm_here(t.rows(), value_width, count, 1, {weights + from, stride}, {values, value_width}, from == 0 ? Real{0} : Real{1}, y, value_width);
     });
-    for (Index i = 0; i < t.rows(); ++i) vector::scale(y + i * value_width, inverse[i], y + i * value_width, value_width);
+    for (Index i = 0; i < t.rows(); ++i) vector::scale(y + i * value_width, normalizer[i].inverse, y + i * value_width, value_width);
   }
 
   void backward_head(const Run& run, Index b, Index h) const {
@@ -148,11 +149,12 @@ struct Attend final : Op {
       const Index seen = reach(t.end), stride = vector::padded(seen);
       Real *weights = scratch(0, t.rows() * stride), *slopes = scratch(1, t.rows() * stride);
       const Index row = row_of(b, h) * queries + t.first;
-      const Real *dy = run.gradient() + row * value_width, *normalizer = run.saved(1) + row;
+      const Real* dy = run.gradient() + row * value_width;
+      const auto* normalizer = reinterpret_cast<const Normalizer*>(run.saved(1)) + row;
       scores(run, t, seen, weights, stride);
       gemm_here(t.rows(), seen, value_width, 1, {dy, value_width}, {value(run, t), value_width, true}, 0, slopes, stride);
       for (Index i = 0; i < t.rows(); ++i) {
-        vector::exp_row_shifted(weights + i * stride, normalizer[i], seen_by(t.first + i, seen), stride);
+        vector::scaled_exp_row(weights + i * stride, normalizer[i].largest, normalizer[i].inverse, seen_by(t.first + i, seen), stride);
         drop(run, t, i, slopes + i * stride, seen);
       }
       if (dv) {
@@ -167,7 +169,7 @@ struct Attend final : Op {
         gemm_here(seen, value_width, t.rows(), 1, {dropped, stride, true}, {dy, value_width}, !opens || dv.add ? Real{1} : Real{0}, to, value_width);
       }
       for (Index i = 0; i < t.rows(); ++i) {
-        rows::softmax_row_gradient(weights + i * stride, slopes + i * stride, slopes + i * stride, false, seen);
+        vector::softmax_gradient(weights + i * stride, slopes + i * stride, seen, stride);
         bias_gradient(run, t, i, slopes + i * stride, seen);
       }
       if (dq) gemm_here(t.rows(), width, seen, factor, {slopes, stride}, {key(run, t), width}, dq.add ? Real{1} : Real{0}, dq.data + row * width, width);
@@ -331,7 +333,7 @@ Tensor attend(Tape& tape, Tensor query, Tensor key, Tensor value, const ScoreBia
   op->has_pairs = static_cast<bool>(visible.pairs);
   op->has_keys = !op->has_pairs && visible.keys;
   if (op->has_pairs || op->has_keys) op->visible = op->has_pairs ? next(visible.pairs) : next(visible.keys);
-  std::vector<Tape::Output> outputs = {{Element::real, {q[0], q[1], q[2], v[3]}}, {Element::real, {q[0], q[1], q[2]}, true}};
+  std::vector<Tape::Output> outputs = {{Element::real, {q[0], q[1], q[2], v[3]}}, {Element::real, {q[0], q[1], q[2], 2}, true}};
   if (bias.by_pair) {
     const Shape s = tape.shape(bias.by_pair);
     require(s.rank() == 4 && (s[0] == q[0] || s[0] == 1) && (s[1] == q[1] || s[1] == 1) && s[2] == q[2] && s[3] == k[2],

@@ -16,9 +16,9 @@ using Words = std::vector<std::string>;
 const std::string config = R"([model]
 kind = "decoder"
 layers = 1
-dim = 16
+dim = 64
 heads = 2
-ffn_dim = 32
+ffn_dim = 256
 [task]
 name = "copy"
 train_length = [2, 6]

@@ -43,6 +43,10 @@ constexpr Index tile_of_product(Index m) {
   return std::clamp<Index>(std::max(std::min<Index>(part(2), 64), part(4)), 32, 256);
 }
 
+/// A product whose right operand holds at most so many numbers, and which has more than one row, is made by loops of our own and in float,
+/// whatever library is in use: those of an attention's heads.
+constexpr Index small_operand = 8192;
+
 /// Where the matrices of a batch lie: matrix (i, j) starts at i * outer + j * inner.
 struct BatchStride {
   Index outer = 0;

@@ -13,6 +13,10 @@ namespace sextant::vector {
 Real sum(const Real* x, Index n);
 Real dot(const Real* x, const Real* y, Index n);
 
+/// y = (x - mean) * scale * weight + bias, and the sum of (x - mean)^2.
+void normalize(const Real* x, Real mean, Real scale, const Real* weight, const Real* bias, Real* y, Index n);
+Real squared_distance(const Real* x, Real mean, Index n);
+
 /// The two sums over a row that the gradient of a norm needs: of g and of g * (x - mean), where g = dy * weight.
 struct NormSums {
   Real level, along;
@@ -34,8 +38,10 @@ struct Exponentials {
   Real largest, sum;
 };
 Exponentials exp_row(Real* x, Index n, Index stride);
-/// x = exp(x - shift) for the first n numbers, 0 up to `stride`; all 0 where the shift is infinity.
-void exp_row_shifted(Real* x, Real shift, Index n, Index stride);
+/// x = factor * exp(x - shift) for the first n numbers, 0 up to `stride`; all 0 where the factor is.
+void scaled_exp_row(Real* x, Real shift, Real factor, Index n, Index stride);
+/// dw = w * (dw - sum(w * dw)) over the first n numbers; what stands up to `stride` is overwritten.
+void softmax_gradient(const Real* weights, Real* slopes, Index n, Index stride);
 /// x = -infinity where the flag is 0.
 void hide(const std::uint8_t* flags, Real* x, Index n);
 
