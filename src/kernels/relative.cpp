@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "sextant/base/parallel.hpp"
+#include "sextant/kernels/vector.hpp"
 
 namespace sextant::relative {
 
@@ -37,7 +38,11 @@ void scatter(const Extents& e, const Real* pairs, const std::int32_t* index, row
           const Real* from = pairs + ((b * e.heads + h) * e.queries + i) * e.keys;
           const std::int32_t* at = index + ((e.index_batch == 1 ? 0 : b) * e.queries + i) * e.keys;
           Real* row = to + (e.slot_queries == 1 ? 0 : i) * e.slots;
-          for (Index j = 0; j < e.keys; ++j) row[at[j]] += from[j];
+          for (Index j = 0, stop = 0; j < e.keys; j = stop) {  // neighbours often share a slot: those beyond a clip all do
+            for (stop = j + 1; stop < e.keys && at[stop] == at[j]; ++stop) {
+            }
+            row[at[j]] += stop == j + 1 ? from[j] : vector::sum(from + j, stop - j);
+          }
         }
     }
   });

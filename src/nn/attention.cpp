@@ -49,13 +49,14 @@ Tensor attention(Tape& tape, Scheme& position, Tensor x, Tensor memory, const Pl
   std::tie(a.query, a.key) = hook([&] { return position.transform(tape, a.raw_query, a.raw_key); });
   kept.new_keys = settings.raw_keys ? key : a.key;
 
-  const double factor = 1 / std::sqrt(static_cast<double>(a.head_width));
   if (settings.tiled && !settings.scaling.by_query)
     if (const auto bias = hook([&] { return position.bias(tape, a); })) {
       // Keys that a scheme transforms anew all stand behind each other already; others, and all values, are read where the cache has them.
       const Tensor values = settings.raw_keys ? behind(tape, kept.values, kept.new_values, 2) : kept.new_values;
       const PastKeys past = settings.raw_keys ? PastKeys{} : PastKeys{kept.keys, kept.values};
-      const Tensor mixed = attend(tape, a.query, a.key, values, *bias, visible, factor, settings.dropout, "weights", past);
+      const Tensor query = bias->instead_of_query ? bias->instead_of_query : a.query;
+      const double factor = bias->factor != 0 ? bias->factor : 1 / std::sqrt(static_cast<double>(a.head_width));
+      const Tensor mixed = attend(tape, query, a.key, values, *bias, visible, factor, settings.dropout, "weights", past);
       return linear_layer(tape, "output", merge_heads(tape, mixed), width, settings.damping);
     }
   a.value = behind(tape, kept.values, kept.new_values, 2);                                                              // [B, H, Tk, d]

@@ -48,8 +48,10 @@ struct Interpolate final : Op {
     Real weight;  ///< of the high one
   };
   static Spot spot(Real place, Index slots) {
-    const Real at = std::clamp(place, Real{0}, static_cast<Real>(slots - 1)), low = std::floor(at);
-    return {static_cast<Index>(low), static_cast<Index>(std::ceil(at)), at - low};
+    const Real at = std::min(std::max(place, Real{0}), static_cast<Real>(slots - 1));
+    const auto low = static_cast<std::int32_t>(at);  // a table has far fewer rows
+    const Real weight = at - static_cast<Real>(low);
+    return {low, low + (weight > 0 ? 1 : 0), weight};
   }
 
   void forward(const Run& run) const override {

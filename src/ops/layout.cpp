@@ -16,8 +16,26 @@ void copy_or_add(const Real* from, Index count, Real* to, bool add) {
     std::copy_n(from, count, to);
 }
 
+/// y [.., n, m] = x [.., m, n] in blocks, so that both are walked in whole lines of the cache.
+void transpose_blocks(const Real* x, rows::Sink y, Index outer, Index m, Index n) {
+  constexpr Index side = 16;
+  const Index blocks = (n + side - 1) / side;
+  parallel_for(outer * blocks, grain_for(side * m), [&](Index begin, Index end) {
+    for (Index block = begin; block < end; ++block) {
+      const Index first = block % blocks * side, last = std::min(n, first + side), at = block / blocks * m * n;
+      for (Index corner = 0; corner < m; corner += side)
+        for (Index j = first; j < last; ++j)
+          for (Index i = corner; i < std::min(m, corner + side); ++i) {
+            Real& to = y.data[at + j * m + i];
+            to = y.add ? to + x[at + i * n + j] : x[at + i * n + j];
+          }
+    }
+  });
+}
+
 /// y [.., n, m, c] = x [.., m, n, c]: two axes exchanged, with c neighbouring numbers kept together. Its own adjoint.
 void exchange(const Real* x, rows::Sink y, Index outer, Index m, Index n, Index c) {
+  if (c == 1) return transpose_blocks(x, y, outer, m, n);
   parallel_for(outer * n, grain_for(m * c), [&](Index begin, Index end) {
     for (Index row = begin; row < end; ++row) {
       const Index o = row / n, j = row % n;

@@ -8,9 +8,11 @@
 namespace sextant {
 
 Tensor Scheme::score(Tape& tape, const Attending& attending) {
-  const Tensor content = matmul(tape, attending.query, attending.key, Transpose::no, Transpose::yes, 1 / std::sqrt(static_cast<double>(attending.head_width)));
-  const auto stated = bias(tape, attending);
-  const Tensor added = stated ? dense_bias(tape, *stated) : Tensor{};
+  const ScoreBias stated = bias(tape, attending).value_or(ScoreBias{});
+  const Tensor query = stated.instead_of_query ? stated.instead_of_query : attending.query;
+  const double factor = stated.factor != 0 ? stated.factor : 1 / std::sqrt(static_cast<double>(attending.head_width));
+  const Tensor content = matmul(tape, query, attending.key, Transpose::no, Transpose::yes, factor);
+  const Tensor added = dense_bias(tape, stated);
   return added ? add(tape, content, added) : content;
 }
 

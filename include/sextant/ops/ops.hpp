@@ -74,6 +74,8 @@ struct ScoreBias {
   Tensor by_pair = {};                ///< [B|1, H|1, Tq, Tk]; all heads where it is learned
   Tensor by_distance = {};            ///< [H, 2 R + 1], whose slot R + key number - query number belongs to a pair; numbers are whole
   Numbers query = {}, key = {};       ///< [P, Tq] and [P, Tk], the numbers for it
+  Tensor instead_of_query = {};       ///< what meets the keys, where it is not the query as it stands
+  double factor = 0;                  ///< of q k^T; 0: 1 / sqrt(d)
   Tensor of_query = {}, of_key = {};  ///< [B, H, Tq] and [B, H, Tk], both or none
 };
 /// Keys [B, H, C, d] and values [B, H, C, e] from a cache, which stand before the given ones; no gradient passes then.

@@ -110,8 +110,8 @@ class Scheme {
   virtual void begin(Tape& /*tape*/, const Site& /*site*/, const Places& /*places*/) {}
   virtual Tensor embed(Tape& /*tape*/, Tensor x) { return x; }
   virtual std::pair<Tensor, Tensor> transform(Tape& /*tape*/, Tensor query, Tensor key) { return {query, key}; }
-  /// What is added to q k^T / sqrt(d), from a scheme that leaves scores and weights alone otherwise. It does not look at keys and values,
-  /// which may still lie in a cache; what it needs of them it has made by `carry`.
+  /// What is added to q k^T / sqrt(d), from a scheme that leaves scores and weights alone otherwise. It does not look at values,
+  /// and at keys only where caches_raw_keys() says so: others may still lie in a cache.
   virtual std::optional<ScoreBias> bias(Tape& /*tape*/, const Attending& /*attending*/) { return std::nullopt; }
   /// Scores [B, H, Tq, Tk] before masking.
   virtual Tensor score(Tape& tape, const Attending& attending);

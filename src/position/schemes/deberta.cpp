@@ -32,15 +32,16 @@ class Deberta final : public Scheme {
                                             [site, row, sign = paper_ ? -1.0 : 1.0](double k, double q) { return row(sign * site.distance(q, k)); });
   }
 
-  Tensor score(Tape& tape, const Attending& a) override {
+  std::optional<ScoreBias> bias(Tape& tape, const Attending& a) override {
     const double factor = 1 / std::sqrt(3 * static_cast<double>(a.head_width));
-    const Tensor content = matmul(tape, a.query, a.key, Transpose::no, Transpose::yes, factor);
     const Tensor of_keys = matmul(tape, a.query, projected(tape, "key_projection", a.head_width), Transpose::no, Transpose::yes, factor);
     const Tensor of_queries = matmul(tape, a.key, projected(tape, "query_projection", a.head_width), Transpose::no, Transpose::yes, factor);
     const Tensor c2p = gather_relative(tape, of_keys, content_to_position_);                      // [B, H, Tq, Tk]
     const Tensor p2c = transpose(tape, gather_relative(tape, of_queries, position_to_content_));  // from [B, H, Tk, Tq]
-    return add(tape, add(tape, content, c2p), p2c);
+    return ScoreBias{.by_pair = add(tape, c2p, p2c), .factor = factor};
   }
+
+  bool caches_raw_keys(const Site& /*site*/) const override { return true; }  // the bias looks at all keys
 
  private:
   /// [H, 2 clip, d]

@@ -35,20 +35,20 @@ class TransformerXl final : public Scheme {
                                 [](double distance, std::span<double> row) { sinusoid(distance, 10000, SinusoidLayout::concatenated, row); });  // [1, S, D]
   }
 
-  Tensor score(Tape& tape, const Attending& a) override {
+  std::optional<ScoreBias> bias(Tape& tape, const Attending& a) override {
     const Index width = heads_ * a.head_width;
     const auto biased = [&](const char* name) {  // q + a vector for each head
       const Tensor bias = tape.parameter(name, {heads_, a.head_width}, Initial::normal(0.02));
       return add(tape, a.query, tape.reshape(bias, {heads_, 1, a.head_width}));
     };
     const double factor = 1 / std::sqrt(static_cast<double>(a.head_width));
-    const Tensor content = matmul(tape, biased("content_bias"), a.key, Transpose::no, Transpose::yes, factor);
+    const Tensor content = biased("content_bias");
     const Tensor projection = tape.parameter("projection", {width, width}, Initial::normal(1 / std::sqrt(static_cast<double>(width))));
     const Tensor projected = split_heads(tape, linear(tape, sinusoids_, projection), heads_);  // [1, H, S, d]
     const Index slots = tape.shape(projected)[2];
     const Tensor by_distance = matmul(tape, biased("position_bias"), tape.reshape(projected, {heads_, slots, a.head_width}), Transpose::no, Transpose::yes,
                                       factor);  // [B, H, Tq, S]
-    return add(tape, content, gather_relative(tape, by_distance, distances_.index));
+    return ScoreBias{.by_pair = gather_relative(tape, by_distance, distances_.index), .instead_of_query = content};
   }
 
  private:
