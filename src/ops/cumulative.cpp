@@ -48,47 +48,64 @@ struct Interpolate final : Op {
     Real weight;  ///< of the high one
   };
   static Spot spot(Real place, Index slots) {
-    const Real at = std::min(std::max(place, Real{0}), static_cast<Real>(slots - 1));
-    const auto low = static_cast<std::int32_t>(at);  // a table has far fewer rows
+    const Real at = std::min(std::max(Real{0}, place), static_cast<Real>(slots - 1));  // in this order: NaN becomes 0
+    const auto low = static_cast<std::int32_t>(at);                                    // a table has far fewer rows
     const Real weight = at - static_cast<Real>(low);
     return {low, low + (weight > 0 ? 1 : 0), weight};
   }
 
   void forward(const Run& run) const override {
     const Index slots = run.shape(0)[-1], places = run.shape(1)[-1];
+    const Real *tables = run.real(0), *all = run.real(1);
+    Real* y = run.output();
     parallel_for(run.shape(1).rows(), grain_for(4 * places), [&](Index begin, Index end) {
-      for (Index row = begin; row < end; ++row)
-        for (Index j = row * places; j < (row + 1) * places; ++j) {
-          const Real place = run.real(1)[j];
-          if (std::isnan(place)) {  // shown, not used as an index
-            run.output()[j] = place;
-            continue;
-          }
-          const Real* from = run.real(0) + row * slots;
-          const Spot s = spot(place, slots);
-          run.output()[j] = from[s.low] * (1 - s.weight) + from[s.high] * s.weight;
+      for (Index row = begin; row < end; ++row) {
+        const Real *from = tables + row * slots, *at = all + row * places;
+        Real* to = y + row * places;
+        for (Index j = 0; j < places; ++j) {
+          const Spot s = spot(at[j], slots);
+          to[j] = from[s.low] + s.weight * (from[s.high] - from[s.low]) + (std::isnan(at[j]) ? at[j] : Real{0});  // shown, not used as an index
         }
+      }
     });
   }
 
   void backward(const Run& run) const override {
     const Index slots = run.shape(0)[-1], places = run.shape(1)[-1];
     const rows::Sink dslots = run.sink(0), dplaces = run.sink(1);
+    const Real *tables = run.real(0), *all = run.real(1), *gradients = run.gradient();
     parallel_for(run.shape(1).rows(), grain_for(6 * places), [&](Index begin, Index end) {
       for (Index row = begin; row < end; ++row) {
-        const Real* from = run.real(0) + row * slots;
-        if (dslots && !dslots.add) std::fill_n(dslots.data + row * slots, slots, Real{0});
-        for (Index j = row * places; j < (row + 1) * places; ++j) {
-          const Real place = run.real(1)[j], dy = run.gradient()[j];
-          const Spot s = spot(std::isnan(place) ? Real{0} : place, slots);
-          if (dslots) {
-            dslots.data[row * slots + s.low] += dy * (1 - s.weight);
-            dslots.data[row * slots + s.high] += dy * s.weight;
+        const Real *from = tables + row * slots, *at = all + row * places, *dy = gradients + row * places;
+        if (dslots) {
+          Real* to = dslots.data + row * slots;
+          if (!dslots.add) std::fill_n(to, slots, Real{0});
+          // Places follow each other slowly, so neighbours mostly share their slots: these are summed apart and added at once.
+          Index shared = 0;
+          Real below = 0, above = 0;
+          const auto put = [&] {
+            to[shared] += below;
+            to[std::min(shared + 1, slots - 1)] += above;
+          };
+          for (Index j = 0; j < places; ++j) {
+            const Spot s = spot(at[j], slots);
+            if (s.low != shared) {
+              put();
+              shared = s.low;
+              below = above = 0;
+            }
+            below += dy[j] * (1 - s.weight);
+            above += dy[j] * s.weight;
           }
-          if (!dplaces) continue;
-          const bool inside = place >= 0 && place <= static_cast<Real>(slots - 1);
-          const Real value = inside ? dy * (from[s.high] - from[s.low]) : Real{0};
-          dplaces.data[j] = dplaces.add ? dplaces.data[j] + value : value;
+          put();
+        }
+        if (!dplaces) continue;
+        Real* to = dplaces.data + row * places;
+        for (Index j = 0; j < places; ++j) {
+          const Spot s = spot(at[j], slots);
+          const bool inside = at[j] >= 0 && at[j] <= static_cast<Real>(slots - 1);
+          const Real value = inside ? dy[j] * (from[s.high] - from[s.low]) : Real{0};
+          to[j] = dplaces.add ? to[j] + value : value;
         }
       }
     });
