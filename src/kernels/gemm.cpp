@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 
 #include "backend.hpp"
 #include "sextant/base/parallel.hpp"
@@ -91,10 +92,15 @@ namespace {
 
 void in_scratch(const Product& p) {
   parallel_for(p.batch.outer, std::max<Index>(1, small_product / std::max<Index>(1, p.m * p.n * p.k)), [&](Index begin, Index end) {
-    thread_local std::vector<Real> operands;
-    const Index of_a = p.m * p.k, of_b = p.k * p.n;
-    if (static_cast<Index>(operands.size()) < of_a + of_b + p.m * p.n) operands.resize(static_cast<std::size_t>(of_a + of_b + p.m * p.n), Real{1});
-    Real* const a = operands.data();
+    // As in the step, operands begin at a line of the cache.
+    constexpr Index line = 64 / static_cast<Index>(sizeof(Real));
+    const auto aligned = [](Index count) { return (count + line - 1) / line * line; };
+    thread_local std::vector<Real> block;
+    const Index of_a = aligned(p.m * p.k), of_b = aligned(p.k * p.n), all = of_a + of_b + p.m * p.n + line;
+    if (static_cast<Index>(block.size()) < all) block.resize(static_cast<std::size_t>(all), Real{1});
+    void* start = block.data();
+    std::size_t room = block.size() * sizeof(Real);
+    Real* const a = static_cast<Real*>(std::align(64, static_cast<std::size_t>(all - line) * sizeof(Real), start, room));
     for (Index i = begin; i < end; ++i)
       product(own(p.m, p.n, p.k), next_call(), p.m, p.n, p.k, p.alpha, {a, p.a.stride, p.a.transposed}, {a + of_a, p.b.stride, p.b.transposed}, p.beta,
               a + of_a + of_b, p.c_stride);

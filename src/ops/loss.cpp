@@ -46,6 +46,7 @@ struct CrossEntropyOp final : RowOp {
     }
   }
 
+  bool has_end() const override { return true; }
   void forward_end(const Run& run) const override {
     const std::int32_t* targets = run.indices(1);
     const Real divisor = *run.real(2);

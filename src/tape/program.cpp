@@ -67,7 +67,7 @@ std::vector<Program::Together> Program::group_forward(const std::vector<std::siz
       groups.emplace_back();
       written.clear();
     }
-    rows = own;
+    rows = op != nullptr && op->has_end() ? -1 : own;
     groups.back().push_back(n);
     for (const int id : node.outputs) written.insert(graph_[id].root);
   }

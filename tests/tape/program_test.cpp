@@ -126,6 +126,22 @@ TEST_CASE("ops that are taken through tiles of rows together give the bits that 
   }
 }
 
+TEST_CASE("what follows a sum over all rows waits for it, also where there is a single row") {
+  ParameterStore store(1);
+  Tape tape(store, Tape::Recording::plans);
+  const Tensor logits = tape.input<Element::real>("logits", {1, 2});
+  const Indices targets = tape.input<Element::index>("targets", {1});
+  const double one[] = {1};
+  const Tensor loss = cross_entropy(tape, logits, targets, {}, tape.constant({1}, one)).loss, twice = scale(tape, loss, 2);
+  Program program(std::move(tape), {}, {loss, twice});
+  for (const Real difference : {Real{0}, Real{3}}) {
+    program.input(logits)[1] = difference;
+    program.forward();
+    CHECK(program.read(twice)[0] == 2 * program.read(loss)[0]);
+    CHECK(program.read(loss)[0] == doctest::Approx(std::log1p(std::exp(static_cast<double>(difference)))));
+  }
+}
+
 TEST_CASE("planned memory is smaller than the sum of the tensors") {
   const Transformer model({.kind = Kind::decoder, .vocab = 20, .layers = 4, .dim = 32, .heads = 4, .ffn_dim = 64},
                           {{}, {.pattern = {{&find_scheme("none"), Settings()}}}}, 32);

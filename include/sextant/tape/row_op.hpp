@@ -53,7 +53,9 @@ class RowOp : public Op {
   /// Writes the rows [begin, end) of every output. May not throw; called from several threads.
   virtual void forward_rows(const Run& run, Index begin, Index end) const = 0;
 
-  /// Called after the last row, for what is computed of all of them.
+  /// Called after the last row, for what is computed of all of them, where there is such a thing: then nothing that follows may begin
+  /// before all rows are done.
+  virtual bool has_end() const { return false; }
   virtual void forward_end(const Run& /*run*/) const {}
 
   /// Sends gradients to the rows [begin, end) of the inputs that are read by row.
