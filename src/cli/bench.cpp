@@ -67,10 +67,15 @@ double peak_alone_mb(const BenchShape& shape, const std::string& scheme, const B
   return line->at("peak_mb");
 }
 
-std::vector<std::string> schemes_of(const std::vector<std::string>& named) {
+/// Of "all", those that can be in a stack of this kind.
+std::vector<std::string> schemes_of(const std::vector<std::string>& named, const std::string& kind) {
   std::vector<std::string> schemes;
-  for (const std::string& name : named == std::vector<std::string>{"all"} ? scheme_names() : named)
-    if (std::find(schemes.begin(), schemes.end(), find_scheme(name).name) == schemes.end()) schemes.push_back(name);
+  for (const std::string& name : named == std::vector<std::string>{"all"} ? scheme_names() : named) {
+    require(name != "all", "--scheme takes \"all\" alone, or schemes by name");
+    const bool left_out = named.front() == "all" && kind == "encoder" && find_scheme(name).claims.causal_only;
+    if (left_out) say(fmt::format("without {}, which is for causal stacks only", name));
+    if (!left_out && std::find(schemes.begin(), schemes.end(), find_scheme(name).name) == schemes.end()) schemes.push_back(name);
+  }
   // What is added is told beside the plain transformer, so it has to be in the same rounds.
   if (schemes.size() > 1 && std::find(schemes.begin(), schemes.end(), "none") == schemes.end()) schemes.insert(schemes.begin(), "none");
   return schemes;
@@ -139,6 +144,18 @@ void add_rows(Table& table, const BenchShape& shape, const std::vector<Measured>
                fmt::format("{:.0f}", static_cast<double>(shape.batch * shape.length) / median(m.steps)), fmt::format("{:.0f}", m.peak_mb)});
 }
 
+/// By what products are made, which every figure depends on.
+void name_products(Json& line) {
+  line["gemm"] = products_in_use().gemm();
+  line["blas_kernel"] = product_kernel();
+  line["products"] = products_in_use().numbers();
+}
+
+void say_products() {
+  say(fmt::format("products in {} by {}, kernel {}; {} {}", products_in_use().numbers(), product_library(), product_kernel(), threads(),
+                  threads() == 1 ? "thread" : "threads"));
+}
+
 /// The shapes that were asked for.
 std::vector<BenchShape> shapes_of(const BenchArguments& arguments) {
   std::vector<BenchShape> result;
@@ -178,26 +195,20 @@ int profile(const BenchArguments& arguments) {
       for (const Profile::Row& row : rows) {
         const auto per_step = [&](double total) { return total / static_cast<double>(steps); };
         const double ms = 1e3 * per_step(row.seconds), mb = 1e-6 * per_step(static_cast<double>(row.bytes)), calls = per_step(static_cast<double>(row.calls));
-        if (arguments.json)
-          std::cout << json_line(Json{{"shape", shape.name},
-                                      {"scheme", scheme},
-                                      {"threads", threads()},
-                                      {"gemm", products_in_use().gemm()},
-                                      {"products", products_in_use().numbers()},
-                                      {"op", row.what},
-                                      {"phase", row.phase},
-                                      {"steps", steps},
-                                      {"calls", calls},
-                                      {"ms", ms},
-                                      {"share", row.seconds / spent},
-                                      {"mb", mb}})
-                    << std::endl;
-        else
+        if (arguments.json) {
+          Json line{{"shape", shape.name}, {"scheme", scheme}, {"threads", threads()},         {"op", row.what}, {"phase", row.phase}, {"steps", steps},
+                    {"calls", calls},      {"ms", ms},         {"share", row.seconds / spent}, {"mb", mb}};
+          name_products(line);
+          std::cout << json_line(line) << std::endl;
+        } else
           table.add({shape.name, scheme, row.what, row.phase, fmt::format("{:.0f}", calls), fmt::format("{:.3f}", ms),
                      fmt::format("{:.1f} %", 100 * row.seconds / spent), fmt::format("{:.2f}", mb), fmt::format("{:.1f}", mb / ms)});
       }
     }
-  if (!arguments.json) std::cout << fitted_table(std::move(table), {"GB/s", "shape", "scheme"});
+  if (arguments.json) return well;
+  say_products();
+  say("ms is the mean of all steps; MB are the operands that an op reads and writes, counted, not measured");
+  std::cout << fitted_table(std::move(table), {"GB/s", "shape", "scheme"});
   return well;
 }
 
@@ -223,26 +234,29 @@ int decode(const BenchArguments& arguments) {
           spent += tokens.back();
         }
         const double ratio = least(tokens) / least(products);
-        if (arguments.json)
-          std::cout << json_line(Json{{"shape", shape.name},
-                                      {"scheme", scheme},
-                                      {"what", "token"},
-                                      {"threads", threads()},
-                                      {"context", context},
-                                      {"rounds", tokens.size()},
-                                      {"token_ms_median", 1e3 * median(tokens)},
-                                      {"token_ms_min", 1e3 * least(tokens)},
-                                      {"floor_ms_median", 1e3 * median(products)},
-                                      {"floor_ms_min", 1e3 * least(products)},
-                                      {"ratio", ratio},
-                                      {"tokens_per_s", 1 / median(tokens)},
-                                      {"blas_kernel", blas_kernel()}})
-                    << std::endl;
-        else
+        if (arguments.json) {
+          Json line{{"shape", shape.name},
+                    {"scheme", scheme},
+                    {"what", "token"},
+                    {"threads", threads()},
+                    {"context", context},
+                    {"rounds", tokens.size()},
+                    {"token_ms_median", 1e3 * median(tokens)},
+                    {"token_ms_min", 1e3 * least(tokens)},
+                    {"floor_ms_median", 1e3 * median(products)},
+                    {"floor_ms_min", 1e3 * least(products)},
+                    {"ratio", ratio},
+                    {"tokens_per_s", 1 / median(tokens)}};
+          name_products(line);
+          std::cout << json_line(line) << std::endl;
+        } else
           table.add({shape.name, scheme, fmt::format("{}", context), fmt::format("{:.4f}", 1e3 * least(tokens)), fmt::format("{:.4f}", 1e3 * median(tokens)),
                      fmt::format("{:.4f}", 1e3 * least(products)), fmt::format("{:.2f}", ratio), fmt::format("{:.0f}", 1 / median(tokens))});
       }
-  if (!arguments.json) std::cout << fitted_table(std::move(table), {"tokens/s", "median"});
+  if (arguments.json) return well;
+  say_products();
+  say("token ms and products ms are the least of all rounds; the cache is filled with the context first, which is not measured");
+  std::cout << fitted_table(std::move(table), {"tokens/s", "median"});
   return well;
 }
 
@@ -263,7 +277,7 @@ int bench(const BenchArguments& arguments) {
   use_products(Products::from(arguments.gemm, arguments.precision));
   if (!arguments.contexts.empty()) return decode(arguments);
   if (arguments.profile) return profile(arguments);
-  const std::vector<std::string> schemes = schemes_of(arguments.schemes);
+  const std::vector<std::string> schemes = schemes_of(arguments.schemes, arguments.kind);
   Table table({{"shape"},
                {"scheme"},
                {"parameters", Align::right},
@@ -283,7 +297,7 @@ int bench(const BenchArguments& arguments) {
       add_rows(table, shape, all);
   }
   if (arguments.json) return well;
-  say(fmt::format("products in {} by {}, kernel {}", products_in_use().numbers(), product_library(), product_kernel()));
+  say_products();
   say("step ms and products ms are the least of all rounds, and the ratios are of these; tokens/s is by the median");
   std::cout << fitted_table(std::move(table), {"tokens/s", "median", "peak MB", "parameters"});
   return well;

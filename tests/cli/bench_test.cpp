@@ -75,6 +75,8 @@ TEST_CASE("bench --decode measures a token behind contexts of several lengths, b
     seen.emplace_back(line.at("scheme"), line.at("context"));
     CHECK(line.at("token_ms_min").get<double>() <= line.at("token_ms_median").get<double>());
     CHECK(line.at("floor_ms_min").get<double>() > 0);
+    CHECK(line.at("gemm") == "openblas");
+    CHECK(line.at("products") == (sizeof(Real) == 8 ? "float64" : "float32"));
   }
   CHECK(seen == std::vector<std::pair<std::string, int>>{{"learned", 8}, {"learned", 40}, {"alibi", 8}, {"alibi", 40}});
 }
@@ -91,6 +93,9 @@ TEST_CASE("bench --forward and --kind encoder measure what they say") {
   CHECK(step.at("what") == "step");
   CHECK(forward.at("what") == "forward");
   CHECK(encoder.at("kind") == "encoder");
+  const Exit everything = run_program({"bench", "--shape", "toy", "--scheme", "all", "--kind", "encoder", "--rounds", "1", "--length", "4", "--batch", "2"});
+  CHECK(everything.code == 0);
+  CHECK(everything.errors.find("without xpos") != std::string::npos);
   const BenchShape shape{"small", 11, 80, 2, 1, 2, 8};
   StepBenchmark whole(shape, find_scheme("none")), only(shape, find_scheme("none"), Kind::decoder, true), open(shape, find_scheme("none"), Kind::encoder);
   CHECK(3 * only.multiplications() == whole.multiplications());
@@ -105,6 +110,7 @@ TEST_CASE("bench refuses what is no scheme, no shape and no length") {
                                                                                      {"--decode", "0"},
                                                                                      {"--decode", "8", "--batch", "2"},
                                                                                      {"--profile", "--scheme", "all"},
+                                                                                     {"--scheme", "all,rope"},
                                                                                      {"--kind", "seq2seq"}}) {
     std::vector<std::string> arguments = {"bench"};
     arguments.insert(arguments.end(), wrong.begin(), wrong.end());
