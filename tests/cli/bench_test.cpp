@@ -57,7 +57,7 @@ TEST_CASE("bench --profile tells the time and the bytes of every op, and the sha
   REQUIRE(rows.contains({"adamw", "update"}));
   // Two layers of six products and the head's: [32 tokens, in] and [out, in] are read, [32, out] is written, biases of all but the head.
   const double tokens = 4 * 8, width = 64, hidden = 256, vocab = 32;
-  const auto bytes = [&](double in, double out, bool bias) { return 4 * (tokens * (in + out) + in * out + (bias ? out : 0)); };
+  const auto bytes = [&](double in, double out, bool bias) { return static_cast<double>(sizeof(Real)) * (tokens * (in + out) + in * out + (bias ? out : 0)); };
   const double of_layer = 4 * bytes(width, width, true) + bytes(width, hidden, true) + bytes(hidden, width, true);
   const Json& linear = rows.at({"linear", "forward"});
   CHECK(linear.at("calls") == 13);
