@@ -105,31 +105,36 @@ const Measured* plain_of(const std::vector<Measured>& all) {
   return found == all.end() ? nullptr : &*found;
 }
 
+/// By what products are made, which every figure depends on.
+void name_products(Json& line) {
+  line["gemm"] = products_in_use().gemm();
+  line["blas_kernel"] = product_kernel();
+  line["products"] = products_in_use().numbers();
+}
+
 void print_lines(const BenchShape& shape, const std::vector<Measured>& all, const BenchArguments& arguments) {
   const auto rounded = [](double value) { return std::round(1e3 * value) / 1e3; };
   for (const Measured& m : all) {
     const Measured* plain = plain_of(all);
-    std::cout << json_line(Json{{"shape", shape.name},
-                                {"scheme", m.scheme},
-                                {"kind", arguments.kind},
-                                {"what", arguments.forward ? "forward" : "step"},
-                                {"threads", threads()},
-                                {"length", shape.length},
-                                {"batch", shape.batch},
-                                {"rounds", m.steps.size()},
-                                {"step_ms_median", rounded(1e3 * median(m.steps))},
-                                {"step_ms_min", rounded(1e3 * least(m.steps))},
-                                {"floor_ms_median", rounded(1e3 * median(m.products))},
-                                {"floor_ms_min", rounded(1e3 * least(m.products))},
-                                {"ratio", rounded(least(m.steps) / least(m.products))},
-                                {"to_none", plain == nullptr ? Json(nullptr) : Json(rounded(least(m.steps) / least(plain->steps)))},
-                                {"tokens_per_s", std::round(static_cast<double>(shape.batch * shape.length) / median(m.steps))},
-                                {"peak_mb", rounded(m.peak_mb)},
-                                {"parameters", m.benchmark->parameters()},
-                                {"gemm", products_in_use().gemm()},
-                                {"blas_kernel", product_kernel()},
-                                {"products", products_in_use().numbers()}})
-              << std::endl;
+    Json line{{"shape", shape.name},
+              {"scheme", m.scheme},
+              {"kind", arguments.kind},
+              {"what", arguments.forward ? "forward" : "step"},
+              {"threads", threads()},
+              {"length", shape.length},
+              {"batch", shape.batch},
+              {"rounds", m.steps.size()},
+              {"step_ms_median", rounded(1e3 * median(m.steps))},
+              {"step_ms_min", rounded(1e3 * least(m.steps))},
+              {"floor_ms_median", rounded(1e3 * median(m.products))},
+              {"floor_ms_min", rounded(1e3 * least(m.products))},
+              {"ratio", rounded(least(m.steps) / least(m.products))},
+              {"to_none", plain == nullptr ? Json(nullptr) : Json(rounded(least(m.steps) / least(plain->steps)))},
+              {"tokens_per_s", std::round(static_cast<double>(shape.batch * shape.length) / median(m.steps))},
+              {"peak_mb", rounded(m.peak_mb)},
+              {"parameters", m.benchmark->parameters()}};
+    name_products(line);
+    std::cout << json_line(line) << std::endl;
   }
 }
 
@@ -142,13 +147,6 @@ void add_rows(Table& table, const BenchShape& shape, const std::vector<Measured>
                plain == nullptr ? "" : fmt::format("{:.2f}", least(m.steps) / least(plain->steps)), fmt::format("{:.2f}", 1e3 * least(m.products)),
                fmt::format("{:.2f}", least(m.steps) / least(m.products)),
                fmt::format("{:.0f}", static_cast<double>(shape.batch * shape.length) / median(m.steps)), fmt::format("{:.0f}", m.peak_mb)});
-}
-
-/// By what products are made, which every figure depends on.
-void name_products(Json& line) {
-  line["gemm"] = products_in_use().gemm();
-  line["blas_kernel"] = product_kernel();
-  line["products"] = products_in_use().numbers();
 }
 
 void say_products() {

@@ -35,7 +35,7 @@ Real* scratch(std::size_t which, Index count) {
 struct Attend final : Op {
   Index batch, heads, queries, keys, width, value_width;
   Real factor;
-  bool causal = false, has_keys = false, has_pairs = false;
+  bool causal = false, has_pairs = false;
   Index past = 0;                                                                               ///< keys from the cache; they are the first of `keys`
   int past_key = -1, visible = -1, by_pair = -1, by_distance = -1, of_query = -1, of_key = -1;  ///< slots; -1 where absent
   Index pair_batch = 1, pair_heads = 1, number_batch = 1, distances = 0;
@@ -331,8 +331,7 @@ Tensor attend(Tape& tape, Tensor query, Tensor key, Tensor value, const ScoreBia
   }
   op->causal = visible.causal && !visible.pairs;
   op->has_pairs = static_cast<bool>(visible.pairs);
-  op->has_keys = !op->has_pairs && visible.keys;
-  if (op->has_pairs || op->has_keys) op->visible = op->has_pairs ? next(visible.pairs) : next(visible.keys);
+  if (visible.pairs || visible.keys) op->visible = visible.pairs ? next(visible.pairs) : next(visible.keys);
   std::vector<Tape::Output> outputs = {{Element::real, {q[0], q[1], q[2], v[3]}}, {Element::real, {q[0], q[1], q[2], 2}, true}};
   if (bias.by_pair) {
     const Shape s = tape.shape(bias.by_pair);
