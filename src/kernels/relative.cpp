@@ -48,7 +48,7 @@ void scatter(const Extents& e, const Real* pairs, const std::int32_t* index, row
   });
 }
 
-void rotate(const RotationExtents& e, PairLayout layout, Index begin, Index end, const Real* x, const Real* cosine, const Real* sine, bool back, rows::Sink y) {
+void rotate(const RotationExtents& e, PairLayout layout, Index begin, Index end, const rows::HeadStrides& lie, const Real* x, const Real* cosine, const Real* sine, bool back, rows::Sink y) {
   const Index planes = e.rotated / 2;
   const auto turn = [&](auto next_plane, Index partner) {  // from one plane's first channel to the next plane's, and to its own second
     const auto put = [&](Real& to, Real value) { to = y.add ? to + value : value; };
@@ -56,7 +56,7 @@ void rotate(const RotationExtents& e, PairLayout layout, Index begin, Index end,
       const Index t = token % e.length, b = token / e.length;
       const Index angle_row = ((e.angle_batch == 1 ? 0 : b) * e.length + t) * planes;
       for (Index h = 0; h < e.heads; ++h) {
-        const Index at = ((b * e.heads + h) * e.length + t) * e.width;
+        const Index at = lie(b, h, t);
         const Real* in = x + at;
         Real* out = y.data + at;
         for (Index c = 0; c < planes; ++c) {

@@ -46,8 +46,12 @@ void layer_norm(const Real* x, const Real* weight, const Real* bias, Real* y, Re
 
 void rms_norm(const Real* x, const Real* weight, Real* y, Real* inverse, Index n) {
   const Real scale = 1 / std::sqrt(vector::dot(x, x, n) / static_cast<Real>(n) + static_cast<Real>(norm_epsilon));
-  for (Index j = 0; j < n; ++j) y[j] = x[j] * scale * weight[j];
+  rms_scaled(x, scale, weight, y, n);
   *inverse = scale;
+}
+
+void rms_scaled(const Real* x, Real inverse, const Real* weight, Real* y, Index n) {
+  for (Index j = 0; j < n; ++j) y[j] = x[j] * inverse * weight[j];
 }
 
 void norm_gradient(const Real* x, const Real* weight, Real mean, Real inverse, bool centred, const Real* dy, Real* dx, bool add, Index n) {

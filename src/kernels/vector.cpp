@@ -41,19 +41,27 @@ void map(const Real* x, Real* y, Index n, const Function& function) {
   if (i < n) store_partial(function(partial(x + i, n - i, 0)), y + i, n - i);
 }
 
-/// dx (+)= dy * derivative(x)
-template <class Derivative>
-void map_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index n, const Derivative& derivative) {
-  const auto one = [&](const Pack& px, const Pack& pdy, const Pack& old) { return add ? old + pdy * derivative(px) : pdy * derivative(px); };
+/// What a function gives at one pack, and its derivative there.
+struct AtPoint {
+  Pack value, slope;
+};
+
+/// dx (+)= dy * slope(x); y = value(x) unless it is null.
+template <class Function>
+void map_gradient(const Real* x, const Real* dy, Real* dx, bool add, Real* y, Index n, const Function& function) {
   Index i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const Pack old = add ? Pack::load_unaligned(dx + i) : Pack(Real{0});
-    one(Pack::load_unaligned(x + i), Pack::load_unaligned(dy + i), old).store_unaligned(dx + i);
+    const AtPoint at = function(Pack::load_unaligned(x + i));
+    const Pack made = Pack::load_unaligned(dy + i) * at.slope;
+    (add ? Pack::load_unaligned(dx + i) + made : made).store_unaligned(dx + i);
+    if (y != nullptr) at.value.store_unaligned(y + i);
   }
   if (i < n) {
     const Index rest = n - i;
-    const Pack old = add ? partial(dx + i, rest, 0) : Pack(Real{0});
-    store_partial(one(partial(x + i, rest, 0), partial(dy + i, rest, 0), old), dx + i, rest);
+    const AtPoint at = function(partial(x + i, rest, 0));
+    const Pack made = partial(dy + i, rest, 0) * at.slope;
+    store_partial(add ? partial(dx + i, rest, 0) + made : made, dx + i, rest);
+    if (y != nullptr) store_partial(at.value, y + i, rest);
   }
 }
 
@@ -291,15 +299,17 @@ void gelu_tanh(const Real* x, Real* y, Index n) {
   map(x, y, n, [](const Pack& p) { return p * gelu_gate(p); });
 }
 
-void gelu_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index n) {
-  map_gradient(x, dy, dx, add, n,
-               [](const Pack& p) { return half * (Pack(Real{1}) + xsimd::erf(p * inverse_root_2)) + p * inverse_root_2_pi * xsimd::exp(-half * p * p); });
+void gelu_gradient(const Real* x, const Real* dy, Real* dx, bool add, Real* y, Index n) {
+  map_gradient(x, dy, dx, add, y, n, [](const Pack& p) {
+    const Pack whole = Pack(Real{1}) + xsimd::erf(p * inverse_root_2);
+    return AtPoint{p * half * whole, half * whole + p * inverse_root_2_pi * xsimd::exp(-half * p * p)};
+  });
 }
 
-void gelu_tanh_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index n) {
-  map_gradient(x, dy, dx, add, n, [](const Pack& p) {
+void gelu_tanh_gradient(const Real* x, const Real* dy, Real* dx, bool add, Real* y, Index n) {
+  map_gradient(x, dy, dx, add, y, n, [](const Pack& p) {
     const Pack gate = gelu_gate(p), slope = gelu_scale * (Real{1} + Real{3} * gelu_cubic * p * p);
-    return gate + Real{2} * p * gate * (Real{1} - gate) * slope;
+    return AtPoint{p * gate, gate + Real{2} * p * gate * (Real{1} - gate) * slope};
   });
 }
 

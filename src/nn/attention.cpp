@@ -38,7 +38,7 @@ Tensor attention(Tape& tape, Scheme& position, Tensor x, Tensor memory, const Pl
   Attending a;
   a.raw_query = heads_of("query", x);           // [B, H, Tq, d]
   const Tensor key = heads_of("key", memory);   // [B, H, T, d]
-  kept.new_values = heads_of("value", memory);  // [B, H, T, d]
+  const Tensor value = heads_of("value", memory);  // [B, H, T, d]
   a.hidden = x;
   a.places = places;
   a.visible = visible;
@@ -47,19 +47,22 @@ Tensor attention(Tape& tape, Scheme& position, Tensor x, Tensor memory, const Pl
   if ((kept.new_carried = hook([&] { return position.carry(tape, memory); }))) a.carried = behind(tape, kept.carried, kept.new_carried, 1);
   a.raw_key = settings.raw_keys ? behind(tape, kept.keys, key, 2) : key;
   std::tie(a.query, a.key) = hook([&] { return position.transform(tape, a.raw_query, a.raw_key); });
-  kept.new_keys = settings.raw_keys ? key : a.key;
+  if (cache != nullptr) {
+    kept.new_keys = tape.in_order(settings.raw_keys ? key : a.key);
+    kept.new_values = tape.in_order(value);
+  }
 
   if (settings.tiled && !settings.scaling.by_query)
     if (const auto bias = hook([&] { return position.bias(tape, a); })) {
       // Keys that a scheme transforms anew all stand behind each other already; others, and all values, are read where the cache has them.
-      const Tensor values = settings.raw_keys ? behind(tape, kept.values, kept.new_values, 2) : kept.new_values;
+      const Tensor values = settings.raw_keys ? behind(tape, kept.values, value, 2) : value;
       const PastKeys past = settings.raw_keys ? PastKeys{} : PastKeys{kept.keys, kept.values};
       const Tensor query = bias->instead_of_query ? bias->instead_of_query : a.query;
       const double factor = bias->factor != 0 ? bias->factor : 1 / std::sqrt(static_cast<double>(a.head_width));
       const Tensor mixed = attend(tape, query, a.key, values, *bias, visible, factor, settings.dropout, "weights", past);
       return linear_layer(tape, "output", merge_heads(tape, mixed), width, settings.damping);
     }
-  a.value = behind(tape, kept.values, kept.new_values, 2);                                                              // [B, H, Tk, d]
+  a.value = behind(tape, kept.values, value, 2);                                                              // [B, H, Tk, d]
   if (!settings.raw_keys) a.key = behind(tape, kept.keys, a.key, 2);                                                    // [B, H, Tk, *]
   const Tensor scores = hook([&] { return scaled(tape, position.score(tape, a), settings.scaling, settings.heads); });  // [B, H, Tq, Tk]
   const Tensor weights = dropout(tape, softmax(tape, scores, visible), settings.dropout, "weights");

@@ -13,7 +13,8 @@ void relu_row(const Real* x, Real* y, Index n) {
 }
 
 /// The slope at 0 is taken as 0.
-void relu_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index n) {
+void relu_gradient(const Real* x, const Real* dy, Real* dx, bool add, Real* y, Index n) {
+  if (y != nullptr) relu_row(x, y, n);
   for (Index i = 0; i < n; ++i) {
     const Real value = x[i] > 0 ? dy[i] : Real{0};
     dx[i] = add ? dx[i] + value : value;
@@ -23,7 +24,7 @@ void relu_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index n) {
 /// An activation, given its name and its two kernels on rows.
 struct Activation final : RowOp {
   using Forward = void (*)(const Real* x, Real* y, Index n);
-  using Backward = void (*)(const Real* x, const Real* dy, Real* dx, bool add, Index n);
+  using Backward = void (*)(const Real* x, const Real* dy, Real* dx, bool add, Real* y, Index n);  ///< y: written again, or null
 
   std::string_view title;
   Forward value;
@@ -33,6 +34,7 @@ struct Activation final : RowOp {
 
   std::string_view name() const override { return title; }
   Reads backward_reads() const override { return Reads::none().input(0); }
+  bool can_write_again() const override { return true; }
 
   Index rows(const Run& run) const override { return run.output_shape().rows(); }
 
@@ -44,7 +46,9 @@ struct Activation final : RowOp {
   void backward_rows(const Run& run, Index begin, Index end) const override {
     const Index n = run.output_shape().width();
     const rows::Sink dx = run.sink(0);
-    gradient(run.real(0) + begin * n, run.gradient() + begin * n, dx.data + begin * n, dx.add, (end - begin) * n);
+    Real* const again = run.again();
+    gradient(run.real(0) + begin * n, run.gradient() + begin * n, dx.data + begin * n, dx.add, again == nullptr ? nullptr : again + begin * n,
+             (end - begin) * n);
   }
 };
 

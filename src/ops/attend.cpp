@@ -45,6 +45,8 @@ struct Attend final : Op {
 
   std::string_view name() const override { return "attend"; }
 
+  std::uint32_t views() const override { return 0b111; }
+
   bool differentiable() const override { return past == 0; }
 
   Reads backward_reads() const override {
@@ -123,7 +125,8 @@ struct Attend final : Op {
     const Index seen = reach(end), stride = vector::padded(seen);
     Real* weights = scratch(0, t.rows() * stride);
     scores(run, t, seen, weights, stride);
-    Real* y = run.output() + (row_of(b, h) * queries + first) * value_width;
+    const rows::HeadStrides lie = run.output_heads();
+    Real* y = run.output() + lie(b, h, first);
     Normalizer* normalizer = reinterpret_cast<Normalizer*>(run.output(1)) + row_of(b, h) * queries + first;
     for (Index i = 0; i < t.rows(); ++i) {
       const vector::Exponentials e = vector::exp_row(weights + i * stride, seen_by(first + i, seen), stride);
@@ -131,10 +134,10 @@ struct Attend final : Op {
       drop(run, t, i, weights + i * stride, seen);
     }
     over_keys(seen, [&](Index from, Index count, bool cached) {
-      const Real* values = (cached ? run.real(past_key + 1) + row_of(b, h) * past * value_width : value(run, t));
-      gemm_here(t.rows(), value_width, count, 1, {weights + from, stride}, {values, value_width}, from == 0 ? Real{0} : Real{1}, y, value_width);
+      const Operand values = cached ? Operand{run.real(past_key + 1) + row_of(b, h) * past * value_width, value_width} : rows_of(run, 2, t, 0);
+      gemm_here(t.rows(), value_width, count, 1, {weights + from, stride}, values, from == 0 ? Real{0} : Real{1}, y, lie.token);
     });
-    for (Index i = 0; i < t.rows(); ++i) vector::scale(y + i * value_width, normalizer[i].inverse, y + i * value_width, value_width);
+    for (Index i = 0; i < t.rows(); ++i) vector::scale(y + i * lie.token, normalizer[i].inverse, y + i * lie.token, value_width);
   }
 
   void backward_head(const Run& run, Index b, Index h) const {
@@ -149,16 +152,17 @@ struct Attend final : Op {
       const Index seen = reach(t.end), stride = vector::padded(seen);
       Real *weights = scratch(0, t.rows() * stride), *slopes = scratch(1, t.rows() * stride);
       const Index row = row_of(b, h) * queries + t.first;
-      const Real* dy = run.gradient() + row * value_width;
+      const Operand query = rows_of(run, 0, t, t.first), key = rows_of(run, 1, t, 0), value = rows_of(run, 2, t, 0);
+      const rows::HeadStrides lie = run.output_heads();
+      const Operand dy{run.gradient() + lie(b, h, t.first), lie.token};
       const auto* normalizer = reinterpret_cast<const Normalizer*>(run.saved(1)) + row;
       scores(run, t, seen, weights, stride);
-      gemm_here(t.rows(), seen, value_width, 1, {dy, value_width}, {value(run, t), value_width, true}, 0, slopes, stride);
+      gemm_here(t.rows(), seen, value_width, 1, dy, {value.data, value.stride, true}, 0, slopes, stride);
       for (Index i = 0; i < t.rows(); ++i) {
         vector::scaled_exp_row(weights + i * stride, normalizer[i].largest, normalizer[i].inverse, seen_by(t.first + i, seen), stride);
         drop(run, t, i, slopes + i * stride, seen);
       }
       if (dv) {
-        Real* to = dv.data + row_of(b, h) * keys * value_width;
         const Real* dropped = weights;
         if (probability > 0) {
           Real* copy = scratch(2, t.rows() * stride);
@@ -166,21 +170,29 @@ struct Attend final : Op {
           for (Index i = 0; i < t.rows(); ++i) drop(run, t, i, copy + i * stride, seen);
           dropped = copy;
         }
-        gemm_here(seen, value_width, t.rows(), 1, {dropped, stride, true}, {dy, value_width}, !opens || dv.add ? Real{1} : Real{0}, to, value_width);
+        const rows::HeadStrides to = run.heads(2);
+        gemm_here(seen, value_width, t.rows(), 1, {dropped, stride, true}, dy, !opens || dv.add ? Real{1} : Real{0}, dv.data + to(b, h, 0), to.token);
       }
       for (Index i = 0; i < t.rows(); ++i) {
         vector::softmax_gradient(weights + i * stride, slopes + i * stride, seen, stride);
         bias_gradient(run, t, i, slopes + i * stride, seen);
       }
-      if (dq) gemm_here(t.rows(), width, seen, factor, {slopes, stride}, {key(run, t), width}, dq.add ? Real{1} : Real{0}, dq.data + row * width, width);
-      if (dk)
-        gemm_here(seen, width, t.rows(), factor, {slopes, stride, true}, {run.real(0) + row * width, width}, !opens || dk.add ? Real{1} : Real{0},
-                  dk.data + row_of(b, h) * keys * width, width);
+      if (dq) {
+        const rows::HeadStrides to = run.heads(0);
+        gemm_here(t.rows(), width, seen, factor, {slopes, stride}, key, dq.add ? Real{1} : Real{0}, dq.data + to(b, h, t.first), to.token);
+      }
+      if (dk) {
+        const rows::HeadStrides to = run.heads(1);
+        gemm_here(seen, width, t.rows(), factor, {slopes, stride, true}, query, !opens || dk.add ? Real{1} : Real{0}, dk.data + to(b, h, 0), to.token);
+      }
     }
   }
 
-  const Real* key(const Run& run, const Tile& t) const { return run.real(1) + row_of(t.b, t.h) * (keys - past) * width; }
-  const Real* value(const Run& run, const Tile& t) const { return run.real(2) + row_of(t.b, t.h) * (keys - past) * value_width; }
+  /// Of queries, keys or values: the rows of a tile's head from a token on.
+  static Operand rows_of(const Run& run, int slot, const Tile& t, Index token) {
+    const rows::HeadStrides lie = run.heads(slot);
+    return {run.real(slot) + lie(t.b, t.h, token), lie.token};
+  }
 
   /// body(from, count, cached) for the keys of the cache and for those behind it, of the first `seen`.
   template <class Body>
@@ -194,10 +206,10 @@ struct Attend final : Op {
 
   /// S of a tile; -infinity where a key is hidden. What lies behind a query's last key is not computed to any purpose.
   void scores(const Run& run, const Tile& t, Index seen, Real* to, Index stride) const {
-    const Operand query{run.real(0) + (row_of(t.b, t.h) * queries + t.first) * width, width};
+    const Operand query = rows_of(run, 0, t, t.first), fresh = rows_of(run, 1, t, 0);
     over_keys(seen, [&](Index from, Index count, bool cached) {
-      const Real* some = cached ? run.real(past_key) + row_of(t.b, t.h) * past * width : key(run, t);
-      gemm_here(t.rows(), count, width, factor, query, {some, width, true}, 0, to + from, stride);
+      const Operand some = cached ? Operand{run.real(past_key) + row_of(t.b, t.h) * past * width, width, true} : Operand{fresh.data, fresh.stride, true};
+      gemm_here(t.rows(), count, width, factor, query, some, 0, to + from, stride);
     });
     if (by_pair >= 0) {
       const Real* bias = run.real(by_pair) + ((pair_batch == 1 ? 0 : t.b) * pair_heads + (pair_heads == 1 ? 0 : t.h)) * queries * keys;
@@ -332,7 +344,7 @@ Tensor attend(Tape& tape, Tensor query, Tensor key, Tensor value, const ScoreBia
   op->causal = visible.causal && !visible.pairs;
   op->has_pairs = static_cast<bool>(visible.pairs);
   if (visible.pairs || visible.keys) op->visible = visible.pairs ? next(visible.pairs) : next(visible.keys);
-  std::vector<Tape::Output> outputs = {{Element::real, {q[0], q[1], q[2], v[3]}}, {Element::real, {q[0], q[1], q[2], 2}, true}};
+  std::vector<Tape::Output> outputs = {{Element::real, {q[0], q[1], q[2], v[3]}, false, true}, {Element::real, {q[0], q[1], q[2], 2}, true}};
   if (bias.by_pair) {
     const Shape s = tape.shape(bias.by_pair);
     require(s.rank() == 4 && (s[0] == q[0] || s[0] == 1) && (s[1] == q[1] || s[1] == 1) && s[2] == q[2] && s[3] == k[2],
@@ -385,7 +397,10 @@ OpExamples attend() {
              }
              Visible visible{.causal = draw.coin()};
              if (draw.coin()) visible.keys = draw.flags(tape, {batch, keys});
-             return sextant::attend(tape, q, k, v, bias, visible, 0.7, draw.coin() ? 0.3 : 0, "weights");
+             const auto seen = [&](Tensor x) {  // as it lies, or as a view
+               return draw.coin() ? x : tape.as_heads(merge_heads(tape, x), heads);
+             };
+             return tape.in_order(sextant::attend(tape, seen(q), seen(k), seen(v), bias, visible, 0.7, draw.coin() ? 0.3 : 0, "weights"));
            }}};
 }
 

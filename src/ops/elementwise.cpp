@@ -79,6 +79,7 @@ struct Binary final : RowOp {
   std::string_view name() const override { return Function::name; }
   Reads backward_reads() const override { return Function::reads_operands ? Reads::none().input(0).input(1) : Reads::none(); }
   Index rows(const Run& run) const override { return run.output_shape().rows(); }
+  bool passes_gradient(int) const override { return std::is_same_v<Function, struct Sum> && count_a == count && count_b == count; }
 
   /// Those that are not repeated.
   std::uint32_t row_inputs() const override { return (count_a == count ? 1U : 0U) | (count_b == count ? 2U : 0U); }
@@ -93,6 +94,7 @@ struct Binary final : RowOp {
     for (const int slot : {0, 1}) {
       const rows::Sink sink = run.sink(slot);
       if (!sink || (row_inputs() >> slot & 1) == 0) continue;
+      if (sink.data == run.gradient() && !sink.add) continue;  // it is there already
       with_contribution(run, slot, [&](const auto& contribution) {
         if (sink.add)
           walk.each(begin, end, [&](Index i, Index ia, Index ib) { sink.data[slot == 0 ? ia : ib] += contribution(i, ia, ib); });

@@ -1,4 +1,4 @@
-// The same numbers in another order: heads split and merged, two axes exchanged, tensors joined and cut.
+// The same numbers in another order: heads split and merged (views, tape/heads.hpp), two axes exchanged, tensors joined and cut.
 #include "sextant/base/error.hpp"
 #include "sextant/base/parallel.hpp"
 #include "sextant/ops/ops.hpp"
@@ -60,29 +60,6 @@ struct Exchange final : Op {
   std::string_view name() const override { return title; }
   void forward(const Run& run) const override { exchange(run.real(0), {run.output(), false}, outer, m, n, c); }
   void backward(const Run& run) const override { exchange(run.gradient(), run.sink(0), outer, n, m, c); }
-};
-
-/// [B, T, H * d] <-> [B, H, T, d]. A row is a token: all heads of one place.
-struct Heads final : RowOp {
-  std::string_view title;
-  bool split;
-  Index batch, length, heads, width;
-  Heads(std::string_view name, bool splits, Index of_batch, Index of_length, Index of_heads, Index of_width)
-      : title(name), split(splits), batch(of_batch), length(of_length), heads(of_heads), width(of_width) {}
-
-  std::string_view name() const override { return title; }
-  Index rows(const Run&) const override { return batch * length; }
-  void forward_rows(const Run& run, Index begin, Index end) const override { move(run.real(0), {run.output(), false}, split, begin, end); }
-  void backward_rows(const Run& run, Index begin, Index end) const override { move(run.gradient(), run.sink(0), !split, begin, end); }
-
- private:
-  void move(const Real* x, rows::Sink y, bool to_heads, Index begin, Index end) const {
-    for (Index token = begin; token < end; ++token)
-      for (Index h = 0; h < heads; ++h) {
-        const Index together = (token * heads + h) * width, apart = ((token / length * heads + h) * length + token % length) * width;
-        copy_or_add(x + (to_heads ? together : apart), width, y.data + (to_heads ? apart : together), y.add);
-      }
-  }
 };
 
 /// The product of the extents before, and after, an axis.
@@ -152,18 +129,9 @@ Tensor slice(Tape& tape, Tensor x, int axis, Index begin, Index count) {
   return tape.record(std::make_unique<Slice>(around.outer, s[axis] * around.inner, begin * around.inner, count * around.inner), {x}, out);
 }
 
-Tensor split_heads(Tape& tape, Tensor x, Index heads) {
-  const Shape s = tape.shape(x);
-  require(s.rank() == 3 && heads >= 1 && s[2] % heads == 0, "split_heads: {} does not split into {} heads", s.text(), heads);
-  const Index width = s[2] / heads;
-  return tape.record(std::make_unique<Heads>("split_heads", true, s[0], s[1], heads, width), {x}, Shape{s[0], heads, s[1], width});
-}
+Tensor split_heads(Tape& tape, Tensor x, Index heads) { return tape.as_heads(x, heads); }
 
-Tensor merge_heads(Tape& tape, Tensor x) {
-  const Shape s = tape.shape(x);
-  require(s.rank() == 4, "merge_heads: takes [B, H, T, d], not {}", s.text());
-  return tape.record(std::make_unique<Heads>("merge_heads", false, s[0], s[2], s[1], s[3]), {x}, Shape{s[0], s[2], s[1] * s[3]});
-}
+Tensor merge_heads(Tape& tape, Tensor x) { return tape.as_tokens(x); }
 
 Tensor transpose(Tape& tape, Tensor x) {
   const Shape s = tape.shape(x);
@@ -183,7 +151,7 @@ OpExamples layout() {
       {"split_heads",
        [](Tape& tape, ExampleDraw& draw) {
          const Index heads = draw.positive_extent();
-         return split_heads(tape, draw.tensor(tape, {draw.extent(), draw.extent(), heads * draw.extent()}), heads);
+         return tape.in_order(split_heads(tape, draw.tensor(tape, {draw.extent(), draw.extent(), heads * draw.extent()}), heads));
        }},
       {"merge_heads",
        [](Tape& tape, ExampleDraw& draw) {

@@ -95,6 +95,7 @@ struct Linear final : RowOp {
 
   std::string_view name() const override { return "linear"; }
   Reads backward_reads() const override { return Reads::none().input(0).input(1); }
+  std::uint32_t summed_inputs() const override { return 1; }
   Index rows(const Run& run) const override { return run.output_shape().rows(); }
 
   void forward_rows(const Run& run, Index begin, Index end) const override {

@@ -1,6 +1,7 @@
 // Layer norm (Ba, Kiros and Hinton 2016, 1607.06450) and RMS norm (Zhang and Sennrich 2019, 1910.07467), over the last
 // axis, with epsilon 1e-5 inside the root.
 #include "sextant/base/error.hpp"
+#include "sextant/kernels/vector.hpp"
 #include "sextant/ops/ops.hpp"
 #include "sextant/tape/gradient_check.hpp"
 #include "sextant/tape/row_op.hpp"
@@ -12,6 +13,7 @@ namespace {
 /// What both norms share: the rows, and how the columns of a weight's gradient are cut.
 struct Norm : RowOp {
   Index rows(const Run& run) const final { return run.shape(0).rows(); }
+  bool can_write_again() const final { return true; }
   Index sums(const Run& run) const final { return (run.shape(0)[-1] + rows::column_chunk - 1) / rows::column_chunk; }
 
  protected:
@@ -26,7 +28,7 @@ struct Norm : RowOp {
 
 struct LayerNorm final : Norm {
   std::string_view name() const override { return "layer_norm"; }
-  Reads backward_reads() const override { return Reads::none().input(0).input(1).output(1).output(2); }
+  Reads backward_reads() const override { return Reads::none().input(0).input(1).input(2).output(1).output(2); }
 
   void forward_rows(const Run& run, Index begin, Index end) const override {
     const Index n = run.shape(0)[-1];
@@ -37,9 +39,11 @@ struct LayerNorm final : Norm {
   void backward_rows(const Run& run, Index begin, Index end) const override {
     const Index n = run.shape(0)[-1];
     const rows::Sink dx = run.sink(0);
-    for (Index row = begin; dx && row < end; ++row)
-      rows::norm_gradient(run.real(0) + row * n, run.real(1), run.saved(1)[row], run.saved(2)[row], true, run.gradient() + row * n, dx.data + row * n, dx.add,
-                          n);
+    for (Index row = begin; row < end; ++row) {
+      const Real *x = run.real(0) + row * n, mean = run.saved(1)[row], inverse = run.saved(2)[row];
+      if (Real* const y = run.again()) vector::normalize(x, mean, inverse, run.real(1), run.real(2), y + row * n, n);
+      if (dx) rows::norm_gradient(x, run.real(1), mean, inverse, true, run.gradient() + row * n, dx.data + row * n, dx.add, n);
+    }
   }
 
   void backward_sum(const Run& run, Index chunk) const override {
@@ -64,8 +68,11 @@ struct RmsNorm final : Norm {
   void backward_rows(const Run& run, Index begin, Index end) const override {
     const Index n = run.shape(0)[-1];
     const rows::Sink dx = run.sink(0);
-    for (Index row = begin; dx && row < end; ++row)
-      rows::norm_gradient(run.real(0) + row * n, run.real(1), 0, run.saved(1)[row], false, run.gradient() + row * n, dx.data + row * n, dx.add, n);
+    for (Index row = begin; row < end; ++row) {
+      const Real *x = run.real(0) + row * n, inverse = run.saved(1)[row];
+      if (Real* const y = run.again()) rows::rms_scaled(x, inverse, run.real(1), y + row * n, n);
+      if (dx) rows::norm_gradient(x, run.real(1), 0, inverse, false, run.gradient() + row * n, dx.data + row * n, dx.add, n);
+    }
   }
 
   void backward_sum(const Run& run, Index chunk) const override {

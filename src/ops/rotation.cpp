@@ -18,13 +18,14 @@ struct Rotate final : RowOp {
 
   std::string_view name() const override { return "rotate"; }
   Reads backward_reads() const override { return Reads::none().input(1).input(2); }
+  std::uint32_t views() const override { return 1; }
 
   Index rows(const Run&) const override { return extents.batch * extents.length; }
   void forward_rows(const Run& run, Index begin, Index end) const override {
-    relative::rotate(extents, pairs, begin, end, run.real(0), run.real(1), run.real(2), false, {run.output(), false});
+    relative::rotate(extents, pairs, begin, end, run.heads(0), run.real(0), run.real(1), run.real(2), false, {run.output(), false});
   }
   void backward_rows(const Run& run, Index begin, Index end) const override {
-    if (const rows::Sink dx = run.sink(0)) relative::rotate(extents, pairs, begin, end, run.gradient(), run.real(1), run.real(2), true, dx);
+    if (const rows::Sink dx = run.sink(0)) relative::rotate(extents, pairs, begin, end, run.heads(0), run.gradient(), run.real(1), run.real(2), true, dx);
   }
 };
 
@@ -36,7 +37,8 @@ Tensor rotate(Tape& tape, Tensor x, Tensor cosine, Tensor sine, PairLayout layou
           "rotate: angles {} do not fit heads {}", a.text(), s.text());
   require(!tape.graph()[cosine.id].differentiable && !tape.graph()[sine.id].differentiable, "rotate: angles are fixed, they have no gradient");
   const relative::RotationExtents extents{.batch = s[0], .heads = s[1], .length = s[2], .width = s[3], .rotated = 2 * a[2], .angle_batch = a[0]};
-  return tape.record(std::make_unique<Rotate>(extents, layout), {x, cosine, sine}, s);
+  const bool by_token = tape.graph()[x.id].by_token;  // the result lies as x does
+  return {tape.record(std::make_unique<Rotate>(extents, layout), {x, cosine, sine}, {{Element::real, s, false, by_token}}).front()};
 }
 
 namespace op_families {
@@ -51,7 +53,8 @@ OpExamples rotation() {
                  for (std::size_t c = 0; c < row.size(); ++c) row[c] = std::cos(p / static_cast<double>(c + 1) + phase);
                });
              };
-             return rotate(tape, x, table(0), table(-1.5707963267948966), draw.coin() ? PairLayout::half : PairLayout::interleaved);
+             const Tensor seen = draw.coin() ? x : tape.as_heads(merge_heads(tape, x), tape.shape(x)[1]);
+             return tape.in_order(rotate(tape, seen, table(0), table(-1.5707963267948966), draw.coin() ? PairLayout::half : PairLayout::interleaved));
            }}};
 }
 

@@ -14,6 +14,17 @@ const Shape& Run::shape(int slot) const { return graph_[node_.inputs[at(slot)]].
 
 const Shape& Run::output_shape(int slot) const { return graph_[node_.outputs[at(slot)]].shape; }
 
+namespace {
+rows::HeadStrides strides_of(const Value& value) {
+  const Index heads = value.shape[1], length = value.shape[2], width = value.shape[3];
+  return value.by_token ? rows::HeadStrides{length * heads * width, width, heads * width} : rows::HeadStrides{heads * length * width, length * width, width};
+}
+}  // namespace
+
+rows::HeadStrides Run::heads(int slot) const { return strides_of(graph_[node_.inputs[at(slot)]]); }
+
+rows::HeadStrides Run::output_heads(int slot) const { return strides_of(graph_[node_.outputs[at(slot)]]); }
+
 const void* Run::input(int slot) const {
   const Value& value = graph_.root(node_.inputs[at(slot)]);
   if (value.origin == Origin::parameter) return graph_.parameters->value(value.parameter).data();
@@ -23,6 +34,8 @@ const void* Run::input(int slot) const {
 void* Run::result(int slot) const { return memory_.data[at(node_.outputs[at(slot)])]; }
 
 const Real* Run::gradient(int slot) const { return memory_.gradient[at(node_.outputs[at(slot)])]; }
+
+Real* Run::again() const { return node_.writes_again ? static_cast<Real*>(result(0)) : nullptr; }
 
 rows::Sink Run::sink(int slot) const {
   const Value& value = graph_.root(node_.inputs[at(slot)]);

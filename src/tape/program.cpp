@@ -6,10 +6,8 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
-#include <set>
 
 #include "sextant/base/error.hpp"
-#include "sextant/tape/planner.hpp"
 #include "sextant/tape/row_op.hpp"
 
 namespace sextant {
@@ -18,23 +16,6 @@ namespace {
 
 std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
-/// The nodes that a gradient of the loss passes through, in the order of backward.
-std::vector<std::size_t> backward_order(const Graph& graph, int loss) {
-  std::vector<bool> reached(graph.values.size(), false);
-  std::vector<std::size_t> order;
-  if (loss < 0) return order;
-  reached[at(graph[loss].root)] = true;
-  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
-    const Node& node = graph.nodes[n];
-    const bool active = std::any_of(node.outputs.begin(), node.outputs.end(), [&](int id) { return graph[id].differentiable && reached[at(id)]; });
-    if (!active) continue;
-    order.push_back(n);
-    for (const int input : node.inputs)
-      if (graph[input].differentiable) reached[at(graph[input].root)] = true;
-  }
-  return order;
-}
-
 bool all_finite(const Real* x, std::size_t count) {
   return std::all_of(x, x + count, [](Real value) { return std::isfinite(value); });
 }
@@ -42,9 +23,11 @@ bool all_finite(const Real* x, std::size_t count) {
 }  // namespace
 
 Program::Program(Tape tape, Tensor loss, const std::vector<AnyHandle>& kept, std::shared_ptr<Arena> arena)
-    : graph_(std::move(tape.graph_)), arena_(std::move(arena)), loss_(loss.id) {
+    : graph_(std::move(tape.graph_)), plan_(graph_, loss, kept), arena_(std::move(arena)), loss_(loss.id) {
+  for (const AnyHandle handle : kept) require(!graph_[handle.id].by_token, "a view of heads cannot be kept: keep in_order of it");
   require(!loss || graph_[loss.id].shape.count() == 1, "the loss is one number, not {}", loss ? graph_[loss.id].shape.text() : "");
-  plan(loss, kept);
+  arena_->reserve(std::max<Index>(1, plan_.arena_bytes));
+  resident_.reserve(std::max<Index>(1, plan_.resident_bytes));
   bind();
   for (std::size_t id = 0; id < graph_.values.size(); ++id) {
     const Value& value = graph_.values[id];
@@ -53,138 +36,15 @@ Program::Program(Tape tape, Tensor loss, const std::vector<AnyHandle>& kept, std
   }
 }
 
-std::vector<Program::Together> Program::group_forward(const std::vector<std::size_t>& order) const {
-  std::vector<Together> groups;
-  Index rows = -1;        // of the group that is open; -1 where nothing can join
-  std::set<int> written;  // by it: roots
-  for (const std::size_t n : order) {
-    const Node& node = graph_.nodes[n];
-    const auto* op = dynamic_cast<const RowOp*>(node.op.get());
-    const Index own = op == nullptr ? -1 : op->rows(Run(graph_, node, memory_, 0, false));
-    bool joins = own >= 0 && own == rows;
-    for (std::size_t i = 0; joins && i < node.inputs.size(); ++i) joins = (op->row_inputs() >> i & 1) != 0 || !written.contains(graph_[node.inputs[i]].root);
-    if (!joins) {
-      groups.emplace_back();
-      written.clear();
-    }
-    rows = op != nullptr && op->has_end() ? -1 : own;
-    groups.back().push_back(n);
-    for (const int id : node.outputs) written.insert(graph_[id].root);
-  }
-  return groups;
-}
-
-std::vector<Program::Together> Program::group_backward(const std::vector<std::size_t>& order) const {
-  std::vector<Together> groups;
-  Index rows = -1;
-  std::set<int> summed;  // gradients that are complete only at the end of the open group
-  for (const std::size_t n : order) {
-    const Node& node = graph_.nodes[n];
-    const auto* op = dynamic_cast<const RowOp*>(node.op.get());
-    const Index own = op == nullptr ? -1 : op->rows(Run(graph_, node, memory_, 0, false));
-    const auto complete = [&](int id) { return !summed.contains(graph_[id].root); };
-    const bool joins = own >= 0 && own == rows && std::all_of(node.outputs.begin(), node.outputs.end(), complete) &&
-                       std::all_of(node.inputs.begin(), node.inputs.end(), [&](int id) { return !graph_[id].differentiable || complete(id); });
-    if (!joins) {
-      groups.emplace_back();
-      summed.clear();
-    }
-    rows = own;
-    groups.back().push_back(n);
-    for (std::size_t i = 0; op != nullptr && i < node.inputs.size(); ++i)
-      if ((op->row_inputs() >> i & 1) == 0 && graph_[node.inputs[i]].differentiable) summed.insert(graph_[node.inputs[i]].root);
-  }
-  return groups;
-}
-
-void Program::plan(Tensor loss, const std::vector<AnyHandle>& kept) {
-  std::vector<std::size_t> computed;
-  for (std::size_t n = 0; n < graph_.nodes.size(); ++n) (graph_.nodes[n].derived ? derived_ : computed).push_back(n);
-  forward_ = group_forward(computed);
-  backward_ = group_backward(backward_order(graph_, loss.id));
-
-  struct Life {
-    Index first = -1, last = -1;
-    void touch(Index time) {
-      if (first < 0) first = time;
-      last = std::max(last, time);
-    }
-  };
-  std::vector<Life> data(graph_.values.size()), gradient(graph_.values.size());
-  const auto life = [&](std::vector<Life>& lives, int id) -> Life& { return lives[at(graph_[id].root)]; };
-
-  Index time = 0;
-  for (const Together& group : forward_) {
-    for (const std::size_t n : group) {
-      for (const int id : graph_.nodes[n].outputs) life(data, id).touch(time);
-      for (const int id : graph_.nodes[n].inputs) life(data, id).touch(time);
-    }
-    ++time;
-  }
-  if (loss) life(gradient, loss.id).touch(time - 1);
-  for (const Together& group : backward_) {
-    for (const std::size_t n : group) {
-      Node& node = graph_.nodes[n];
-      const Reads reads = node.op->backward_reads();
-      node.writes_first.assign(node.inputs.size(), false);
-      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        const int id = node.inputs[i];
-        if ((reads.inputs >> i & 1) != 0) life(data, id).touch(time);
-        if (!graph_[id].differentiable) continue;
-        node.writes_first[i] = life(gradient, id).first < 0;
-        life(gradient, id).touch(time);
-      }
-      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-        const int id = node.outputs[i];
-        if ((reads.outputs >> i & 1) != 0) life(data, id).touch(time);
-        if (life(gradient, id).first >= 0) life(gradient, id).touch(time);
-      }
-    }
-    ++time;
-  }
-  const Index end = time;
-  for (const AnyHandle handle : kept) life(data, handle.id).touch(end);
-  if (loss) life(data, loss.id).touch(end);
-
-  std::vector<Lifetime> blocks;
-  std::vector<Slot*> owners;
-  data_.assign(graph_.values.size(), {});
-  gradient_.assign(graph_.values.size(), {});
-  Index resident = 0;
-  for (std::size_t id = 0; id < graph_.values.size(); ++id) {
-    const Value& value = graph_.values[id];
-    if (value.root != static_cast<int>(id) || value.origin == Origin::parameter) continue;
-    if (value.origin != Origin::computed || value.derived) {
-      data_[id] = {resident, true};
-      resident += Arena::aligned(std::max<Index>(1, value.bytes()));
-    } else {
-      blocks.push_back({value.bytes(), data[id].first, data[id].last});
-      owners.push_back(&data_[id]);
-    }
-    if (gradient[id].first >= 0) {
-      blocks.push_back({value.bytes(), gradient[id].first, value.origin == Origin::input ? end : gradient[id].last});
-      owners.push_back(&gradient_[id]);
-    }
-  }
-  planned_bytes_ = plan_memory(blocks);
-  deaths_.assign(static_cast<std::size_t>(end) + 1, {});
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    owners[b]->offset = blocks[b].offset;
-    unplanned_bytes_ += Arena::aligned(blocks[b].bytes);
-    deaths_[static_cast<std::size_t>(blocks[b].last)].push_back({blocks[b].offset, blocks[b].bytes});
-  }
-  arena_->reserve(std::max<Index>(1, planned_bytes_));
-  resident_.reserve(std::max<Index>(1, resident));
-}
+void* Program::memory_of(const Plan::Slot& slot) { return slot.offset < 0 ? nullptr : (slot.resident ? resident_ : *arena_).at(slot.offset); }
 
 void Program::bind() {
   const std::size_t count = graph_.values.size();
   memory_.data.resize(count);
   memory_.gradient.resize(count);
   for (std::size_t id = 0; id < count; ++id) {
-    const Slot data = data_[id], gradient = gradient_[id];
-    memory_.data[id] = data.offset < 0 ? nullptr : (data.resident ? resident_ : *arena_).at(data.offset);
-    memory_.gradient[id] = gradient.offset < 0 ? nullptr : reinterpret_cast<Real*>(arena_->at(gradient.offset));
+    memory_.data[id] = memory_of(plan_.data[id]);
+    memory_.gradient[id] = static_cast<Real*>(memory_of(plan_.gradient[id]));
   }
 }
 
@@ -277,7 +137,7 @@ void over_sums(const std::vector<RowWork>& work, SharedTime& time) {
 
 }  // namespace
 
-void Program::run_forward(const Together& group, std::uint64_t step) {
+void Program::run_forward(const Plan::Together& group, std::uint64_t step) {
   if (group.size() == 1) return run_forward(graph_.nodes[group.front()], step);
   std::vector<RowWork> work;
   for (const std::size_t n : group) {
@@ -295,7 +155,9 @@ void Program::run_forward(const Together& group, std::uint64_t step) {
   tell(group, "forward", [&](std::size_t i) { return time.seconds(i); });
 }
 
-void Program::run_backward(const Together& group, std::uint64_t step, bool accumulate) {
+void Program::run_backward(std::size_t at_group, std::uint64_t step, bool accumulate) {
+  const Plan::Together& group = plan_.backward[at_group];
+  for (const Plan::Again& again : plan_.again[at_group]) memory_.data[at(again.root)] = memory_of(again.slot);
   if (group.size() == 1) {
     const Node& node = graph_.nodes[group.front()];
     const auto run = [&] { node.op->backward(Run(graph_, node, memory_, step, accumulate)); };
@@ -312,7 +174,7 @@ void Program::run_backward(const Together& group, std::uint64_t step, bool accum
 }
 
 template <class Seconds>
-void Program::tell(const Together& group, std::string_view phase, const Seconds& seconds) const {
+void Program::tell(const Plan::Together& group, std::string_view phase, const Seconds& seconds) const {
   for (std::size_t i = 0; profile_ != nullptr && i < group.size(); ++i) {
     const Node& node = graph_.nodes[group[i]];
     profile_->add(node.op->name(), phase, bytes_moved(node, phase == "forward"), seconds(i));
@@ -338,37 +200,45 @@ Index Program::bytes_moved(const Node& node, bool forward) const {
 void Program::bury([[maybe_unused]] std::size_t time) {
 #ifdef SEXTANT_POISON
   // All bits set is a NaN, in float as in double.
-  for (const Death& death : deaths_[time]) std::memset(arena_->at(death.offset), 0xFF, static_cast<std::size_t>(death.bytes));
+  for (const Plan::Death& death : plan_.deaths[time]) std::memset(arena_->at(death.offset), 0xFF, static_cast<std::size_t>(death.bytes));
 #endif
 }
 
 void Program::forward(std::uint64_t step) {
   bind();
   if (derived_stale_)
-    for (const std::size_t n : derived_) run_forward(graph_.nodes[n], step);
+    for (const std::size_t n : plan_.derived) run_forward(graph_.nodes[n], step);
   derived_stale_ = false;
-  for (std::size_t time = 0; time < forward_.size(); ++time) {
-    run_forward(forward_[time], step);
+  for (std::size_t time = 0; time < plan_.forward.size(); ++time) {
+    run_forward(plan_.forward[time], step);
     bury(time);
   }
+}
+
+void Program::clear_unreached(ParameterStore& store) {
+  std::vector<bool> reached(store.list().size(), false);
+  for (std::size_t id = 0; id < graph_.values.size(); ++id)
+    if (const int parameter = graph_.values[id].parameter; parameter >= 0 && plan_.reached[at(graph_.values[id].root)]) reached[at(parameter)] = true;
+  for (std::size_t p = 0; p < reached.size(); ++p)
+    if (!reached[p]) std::ranges::fill(store.gradient(static_cast<int>(p)), Real{0});
 }
 
 void Program::backward(std::uint64_t step, bool accumulate) {
   require(loss_ >= 0, "this Program was sealed without a loss");
   ParameterStore& store = *graph_.parameters;
-  if (!accumulate) store.clear_gradients();  // for those that no op reaches
+  if (!accumulate) clear_unreached(store);
   *memory_.gradient[at(graph_[loss_].root)] = 1;
-  for (std::size_t i = 0; i < backward_.size(); ++i) {
-    run_backward(backward_[i], step, accumulate);
-    bury(forward_.size() + i);
+  for (std::size_t i = 0; i < plan_.backward.size(); ++i) {
+    run_backward(i, step, accumulate);
+    bury(plan_.forward.size() + i);
   }
 }
 
 std::string Program::first_nonfinite(std::uint64_t step) {
   bind();
   derived_stale_ = true;
-  std::vector<std::size_t> order = derived_;
-  for (const Together& group : forward_) order.insert(order.end(), group.begin(), group.end());
+  std::vector<std::size_t> order = plan_.derived;
+  for (const Plan::Together& group : plan_.forward) order.insert(order.end(), group.begin(), group.end());
   for (const std::size_t n : order) {
     const Node& node = graph_.nodes[n];
     for (const int id : node.inputs) {

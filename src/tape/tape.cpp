@@ -56,6 +56,7 @@ Tensor Tape::parameter(std::string_view name, const Shape& shape, Initial initia
 }
 
 Tensor Tape::reshape(Tensor x, const Shape& shape) {
+  x = in_order(x);
   const Value& old = graph_[x.id];
   require(old.shape.count() == shape.count(), "{}: reshape: {} holds {} numbers, {} holds {}", place_, old.shape.text(), old.shape.count(), shape.text(),
           shape.count());
@@ -67,7 +68,9 @@ Tensor Tape::reshape(Tensor x, const Shape& shape) {
 std::vector<int> Tape::record(std::unique_ptr<Op> op, std::vector<AnyHandle> inputs, std::vector<Output> outputs) {
   Node node{.op = std::move(op), .inputs = {}, .outputs = {}, .writes_first = {}, .place = place_, .derived = true};
   bool differentiable = false;
-  for (const AnyHandle input : inputs) {
+  for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+    AnyHandle& input = inputs[slot];
+    if (graph_[input.id].by_token && (node.op->views() >> slot & 1) == 0) input = in_order(Tensor{input.id});
     node.inputs.push_back(input.id);
     differentiable |= graph_[input.id].differentiable;
     node.derived &= graph_[input.id].derived;
@@ -78,6 +81,7 @@ std::vector<int> Tape::record(std::unique_ptr<Op> op, std::vector<AnyHandle> inp
                                       .shape = output.shape,
                                       .differentiable = differentiable && output.element == Element::real && !output.saved_only,
                                       .derived = node.derived,
+                                      .by_token = output.by_token,
                                       .name = node.title()}));
   graph_.nodes.push_back(std::move(node));
   const Node& recorded = graph_.nodes.back();
@@ -96,7 +100,10 @@ void* Tape::pointer(int id) {
   return memory_.data[static_cast<std::size_t>(value.root)];
 }
 
+void Tape::check_in_order(int id) const { require(!graph_[id].by_token, "a view of heads lies in another order: read in_order of it"); }
+
 std::span<Real> Tape::gradient(Tensor value) {
+  check_in_order(value.id);
   const Value& root = graph_.root(value.id);
   if (root.origin == Origin::parameter) return parameters().gradient(root.parameter);
   Real* const pointer = memory_.gradient[static_cast<std::size_t>(root.root)];

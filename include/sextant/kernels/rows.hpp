@@ -23,9 +23,18 @@ void layer_norm(const Real* x, const Real* weight, const Real* bias, Real* y, Re
 /// y = x / sqrt(mean(x^2) + 1e-5) * weight for one row; keeps 1 / root mean square.
 void rms_norm(const Real* x, const Real* weight, Real* y, Real* inverse, Index n);
 
+/// y = x * inverse * weight
+void rms_scaled(const Real* x, Real inverse, const Real* weight, Real* y, Index n);
+
 /// The gradient of one normalised row: with g = dy * weight and z the normalised row,
 /// dx = inverse * (g - mean(g) - z * mean(g * z)); the mean(g) term belongs to the layer norm alone (`centred`).
 void norm_gradient(const Real* x, const Real* weight, Real mean, Real inverse, bool centred, const Real* dy, Real* dx, bool add, Index n);
+
+/// Where the row of (batch row b, head h, token t) begins in a [B, H, T, d], head by head or token by token.
+struct HeadStrides {
+  Index batch, head, token;
+  Index operator()(Index b, Index h, Index t) const { return b * batch + h * head + t * token; }
+};
 
 /// A gradient's destination: null when nobody wants it.
 struct Sink {

@@ -71,9 +71,9 @@ void gelu(const Real* x, Real* y, Index n);
 /// Its approximation x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))).
 void gelu_tanh(const Real* x, Real* y, Index n);
 
-/// dx = (dx if add, else 0) + dy * derivative of gelu at x
-void gelu_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index n);
-void gelu_tanh_gradient(const Real* x, const Real* dy, Real* dx, bool add, Index n);
+/// dx = (dx if add, else 0) + dy * derivative of gelu at x; y, where it is not null, is gelu at x once more, to the same bits.
+void gelu_gradient(const Real* x, const Real* dy, Real* dx, bool add, Real* y, Index n);
+void gelu_tanh_gradient(const Real* x, const Real* dy, Real* dx, bool add, Real* y, Index n);
 
 /// The AdamW update (Loshchilov and Hutter 2019, 1711.05101) of n parameters; see train/optimizer.hpp.
 struct AdamStep {

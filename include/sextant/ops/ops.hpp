@@ -111,7 +111,7 @@ Tensor rms_norm(Tape& tape, Tensor x, Tensor weight);
 Tensor embedding(Tape& tape, Tensor table, Indices ids, double factor = 1);
 
 // ---- layout
-/// [B, T, H * d] -> [B, H, T, d] and back
+/// [B, T, H * d] -> [B, H, T, d] and back, as views where they can be (tape/heads.hpp)
 Tensor split_heads(Tape& tape, Tensor x, Index heads);
 Tensor merge_heads(Tape& tape, Tensor x);
 /// exchanges the last two axes

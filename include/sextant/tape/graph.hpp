@@ -23,6 +23,8 @@ struct Value {
   int parameter = -1;           ///< its number in the store
   bool differentiable = false;  ///< a gradient can reach it
   bool derived = false;         ///< a function of position numbers and constants alone, recomputed only when these change
+  bool by_token = false;        ///< a view (tape/heads.hpp): [B, H, T, d] whose numbers lie as [B, T, H, d]
+  int in_order = -1;            ///< of such a view: its copy that lies as its shape says, once there is one
   std::string name;
 
   Index bytes() const { return shape.count() * element_size(element); }
@@ -32,6 +34,7 @@ struct Node {
   std::unique_ptr<Op> op;
   std::vector<int> inputs, outputs;
   std::vector<bool> writes_first;  ///< in a sealed Program: this input's sink is the first to touch its gradient
+  bool writes_again = false;       ///< in a sealed Program: backward writes the first output again
   std::string place;               ///< the scope in which it was recorded
   bool derived = false;
 

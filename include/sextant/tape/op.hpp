@@ -43,6 +43,13 @@ class Op {
 
   virtual Reads backward_reads() const { return Reads::none(); }
 
+  /// Bit i: the i-th input may be a view of heads (tape/heads.hpp), found by Run::heads. Others get a copy that lies as its shape says.
+  virtual std::uint32_t views() const { return 0; }
+
+  /// Whether an input's gradient is the first output's, number by number, and nothing reads that after the rows' gradients are sent. A Program
+  /// may then let both be one memory: where an input's sink is the output's gradient itself, backward has nothing to do for it.
+  virtual bool passes_gradient(int /*slot*/) const { return false; }
+
   /// Whether gradients pass through at all.
   virtual bool differentiable() const { return true; }
 };
@@ -58,6 +65,10 @@ class Run {
       : graph_(graph), node_(node), memory_(memory), step_(step), accumulate_(accumulate) {}
 
   int inputs() const;
+
+  /// Of an input, or an output, [B, H, T, d]: where its rows lie.
+  rows::HeadStrides heads(int slot) const;
+  rows::HeadStrides output_heads(int slot = 0) const;
   const Shape& shape(int slot) const;
   const Shape& output_shape(int slot = 0) const;
 
@@ -76,6 +87,9 @@ class Run {
 
   /// In backward: the gradient of an output; null when nothing downstream used it.
   const Real* gradient(int slot = 0) const;
+
+  /// In backward: where the first output is to be written again; null where it is not (RowOp::can_write_again).
+  Real* again() const;
 
   /// In backward: where the gradient of an input goes; empty when nobody wants it.
   rows::Sink sink(int slot) const;

@@ -5,7 +5,8 @@
 // recomputed only when these change. In a build with SEXTANT_POISON a value's memory is filled with NaN as soon as its
 // planned life ends, so that a read that was not declared shows at once.
 //
-// Ops that treat rows one by one (tape/row_op.hpp) and follow each other are taken through a tile of rows together.
+// Ops that treat rows one by one (tape/row_op.hpp) and follow each other are taken through a tile of rows together. Which, and what lies
+// where, is worked out once (tape/plan.hpp).
 #pragma once
 
 #include <memory>
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "sextant/tape/plan.hpp"
 #include "sextant/tape/profile.hpp"
 #include "sextant/tape/tape.hpp"
 
@@ -51,8 +53,8 @@ class Program {
   void measure_into(Profile* profile) { profile_ = profile; }
 
   /// Bytes of the arena that this Program needs, and what its values and gradients would take side by side.
-  Index planned_bytes() const { return planned_bytes_; }
-  Index unplanned_bytes() const { return unplanned_bytes_; }
+  Index planned_bytes() const { return plan_.arena_bytes; }
+  Index unplanned_bytes() const { return plan_.unplanned_bytes; }
 
   /// Bytes of inputs, constants and position tables, which live outside the arena as long as the Program.
   Index resident_bytes() const { return resident_.size(); }
@@ -60,42 +62,28 @@ class Program {
   const Graph& graph() const { return graph_; }
 
  private:
-  struct Slot {
-    Index offset = -1;  ///< in the arena, or in the resident block
-    bool resident = false;
-  };
-  struct Death {
-    Index offset, bytes;
-  };
-  /// Nodes that run together, in their order: one node, or several row ops over the same rows.
-  using Together = std::vector<std::size_t>;
-
-  void plan(Tensor loss, const std::vector<AnyHandle>& kept);
   void bind();
+  void* memory_of(const Plan::Slot& slot);
   void* pointer(int id) const;
   std::size_t count(int id) const { return static_cast<std::size_t>(graph_[id].shape.count()); }
-  std::vector<Together> group_forward(const std::vector<std::size_t>& order) const;
-  std::vector<Together> group_backward(const std::vector<std::size_t>& order) const;
   void run_forward(const Node& node, std::uint64_t step);
-  void run_forward(const Together& group, std::uint64_t step);
-  void run_backward(const Together& group, std::uint64_t step, bool accumulate);
+  void run_forward(const Plan::Together& group, std::uint64_t step);
+  void run_backward(std::size_t group, std::uint64_t step, bool accumulate);
+  /// Zeros for the parameters that no gradient arrives at.
+  void clear_unreached(ParameterStore& store);
   template <class Seconds>
-  void tell(const Together& group, std::string_view phase, const Seconds& seconds) const;
+  void tell(const Plan::Together& group, std::string_view phase, const Seconds& seconds) const;
   Index bytes_moved(const Node& node, bool forward) const;
   void bury(std::size_t time);
 
   Graph graph_;
+  Plan plan_;
   Memory memory_;
   std::shared_ptr<Arena> arena_;
   Arena resident_;
-  std::vector<Slot> data_, gradient_;  ///< by the number of a root
-  std::vector<std::size_t> derived_;   ///< nodes in the order they run
-  std::vector<Together> forward_, backward_;
-  std::vector<std::vector<Death>> deaths_;  ///< by time: forward groups, then backward groups
   int loss_ = -1;
   bool derived_stale_ = true;
   Profile* profile_ = nullptr;
-  Index planned_bytes_ = 0, unplanned_bytes_ = 0;
 };
 
 }  // namespace sextant

@@ -61,6 +61,12 @@ class RowOp : public Op {
   /// Sends gradients to the rows [begin, end) of the inputs that are read by row.
   virtual void backward_rows(const Run& /*run*/, Index /*begin*/, Index /*end*/) const {}
 
+  /// Whether backward_rows can write the rows of the first output again, bit for bit, at next to no cost. It does where Run::again is not null.
+  virtual bool can_write_again() const { return false; }
+
+  /// Bit i: backward reads the i-th input in its sums alone.
+  virtual std::uint32_t summed_inputs() const { return 0; }
+
   /// In how many chunks the gradients of the other inputs are summed; no two of them write the same place.
   virtual Index sums(const Run& /*run*/) const { return 0; }
   virtual void backward_sum(const Run& /*run*/, Index /*chunk*/) const {}

@@ -39,14 +39,23 @@ class Tape {
   /// The same memory under another shape of equal count.
   Tensor reshape(Tensor x, const Shape& shape);
 
+  /// x [B, T, H d] as [B, H, T, d] and back: a view where the numbers lie token by token (tape/heads.hpp), else a copy.
+  Tensor as_heads(Tensor x, Index heads);
+  Tensor as_tokens(Tensor x);
+
+  /// The same numbers in the order of their shape: x itself, or a view's copy.
+  Tensor in_order(Tensor x);
+
   /// What an op writes.
   struct Output {
     Element element = Element::real;
     Shape shape;
     bool saved_only = false;  ///< kept for backward alone: no gradient arrives at it
+    bool by_token = false;    ///< [B, H, T, d] that the op writes token by token
   };
 
-  /// Records and executes an op; its outputs' handles. Errors name the place.
+  /// Records and executes an op; its outputs' handles. Inputs that are views are put in order first where the op takes none. Errors name
+  /// the place.
   std::vector<int> record(std::unique_ptr<Op> op, std::vector<AnyHandle> inputs, std::vector<Output> outputs);
 
   /// The usual op: one Real output.
@@ -71,9 +80,10 @@ class Tape {
   };
   const std::string& place() const { return place_; }
 
-  /// Reading and filling values.
+  /// Reading and filling values; not of views.
   template <Element E>
   std::span<ElementOf<E>> data(Handle<E> value) {
+    check_in_order(value.id);
     return {static_cast<ElementOf<E>*>(pointer(value.id)), static_cast<std::size_t>(shape(value).count())};
   }
   std::span<Real> gradient(Tensor value);
@@ -96,6 +106,7 @@ class Tape {
   int add_input(std::string_view name, Element element, const Shape& shape, bool differentiable);
   int add_value(Value value);
   void* pointer(int id);
+  void check_in_order(int id) const;
 
   Graph graph_;
   Memory memory_;
