@@ -48,7 +48,8 @@ void scatter(const Extents& e, const Real* pairs, const std::int32_t* index, row
   });
 }
 
-void rotate(const RotationExtents& e, PairLayout layout, Index begin, Index end, const rows::HeadStrides& lie, const Real* x, const Real* cosine, const Real* sine, bool back, rows::Sink y) {
+void rotate(const RotationExtents& e, PairLayout layout, Index begin, Index end, const rows::HeadStrides& lie, const Real* x, const Real* cosine,
+            const Real* sine, bool back, rows::Sink y) {
   const Index planes = e.rotated / 2;
   const auto turn = [&](auto next_plane, Index partner) {  // from one plane's first channel to the next plane's, and to its own second
     const auto put = [&](Real& to, Real value) { to = y.add ? to + value : value; };

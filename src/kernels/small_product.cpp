@@ -7,17 +7,13 @@
 #include <type_traits>
 #include <vector>
 
-#include <xsimd/xsimd.hpp>
-
 #include "backend.hpp"
+#include "pack.hpp"
 #include "sextant/kernels/vector.hpp"
 
 namespace sextant::small {
 
 namespace {
-
-using Pack = xsimd::batch<Real>;
-constexpr Index lanes = static_cast<Index>(Pack::size);
 
 /// How many vectors of columns a block has: as many as leave registers for what they meet.
 constexpr int most_packs = sizeof(Real) * static_cast<std::size_t>(lanes) == 64 ? 4 : 2;
@@ -66,7 +62,7 @@ void block(Index n, Index k, Real alpha, const Real* a, Index a_row, Index a_ste
     for (int i = 0; i < rows; ++i) {
       const Pack one(a[i * a_row + p * a_step]);
 #pragma GCC unroll 4
-      for (int j = 0; j < packs; ++j) sum[i][j] = xsimd::fma(one, column[j], sum[i][j]);
+      for (int j = 0; j < packs; ++j) sum[i][j] = fma(one, column[j], sum[i][j]);
     }
   }
 #pragma GCC unroll 16

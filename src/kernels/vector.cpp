@@ -5,14 +5,15 @@
 #include <limits>
 #include <numbers>
 
-#include <xsimd/xsimd.hpp>
+#include "pack.hpp"
 
 namespace sextant::vector {
 
 namespace {
 
-using Pack = xsimd::batch<Real>;
-constexpr Index lanes = static_cast<Index>(Pack::size);
+#if defined(__AVX512F__) && !defined(SEXTANT_DOUBLE)
+#define SEXTANT_FLOAT_AVX512
+#endif
 
 /// Copies the last, partial pack of a row to a full one filled up with `filler`.
 Pack partial(const Real* x, Index n, Real filler) {
@@ -27,11 +28,35 @@ void store_partial(const Pack& value, Real* y, Index n) {
   std::copy(buffer, buffer + n, y);
 }
 
-Real largest_lane(const Pack& x) {
-  alignas(64) Real buffer[lanes];
-  x.store_aligned(buffer);
-  return *std::max_element(buffer, buffer + lanes);
+/// exp(x), within two units in the last place; 0 at -infinity, NaN at NaN.
+#ifdef SEXTANT_FLOAT_AVX512
+/// 2^n exp(r) with r = x - n ln 2, by the polynomial of Cephes' expf. AVX-512 rounds, and multiplies by 2^n without a look at the range,
+/// in an instruction each; the library's has a few more for what every processor can.
+Pack exponential(const Pack& x) {
+  const Pack bounded = xsimd::max(Pack(-104.0F), x);  // this order, so that NaN passes
+  const Pack n = _mm512_roundscale_ps(bounded * Pack(std::numbers::log2e_v<Real>), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const Pack r = fma(n, Pack(2.12194440e-4F), fma(n, Pack(-0.693359375F), bounded));
+  Pack sum = fma(Pack(1.9875691500e-4F), r, Pack(1.3981999507e-3F));
+  sum = fma(sum, r, Pack(8.3334519073e-3F));
+  sum = fma(sum, r, Pack(4.1665795894e-2F));
+  sum = fma(sum, r, Pack(1.6666665459e-1F));
+  sum = fma(sum, r, Pack(5.0000001201e-1F));
+  return _mm512_scalef_ps(fma(sum, r * r, r) + Pack(1.0F), n);
 }
+#else
+Pack exponential(const Pack& x) { return xsimd::exp(x); }
+#endif
+
+/// 1 / (1 + exp(x)), the logistic function of -x.
+#ifdef SEXTANT_FLOAT_AVX512
+/// An estimate of the quotient, and a step of Newton's: cheaper than a division. Beyond 80 it stays at 2e-35.
+Pack logistic_of_negative(const Pack& x) {
+  const Pack below = Pack(1.0F) + exponential(xsimd::min(Pack(80.0F), x)), estimate = _mm512_rcp14_ps(below);
+  return fma(estimate, fma(-below, estimate, Pack(1.0F)), estimate);
+}
+#else
+Pack logistic_of_negative(const Pack& x) { return Real{1} / (Real{1} + exponential(x)); }
+#endif
 
 /// y = function(x) for every element, whole packs first, then a padded one: the same arithmetic for each element.
 template <class Function>
@@ -78,47 +103,15 @@ Real sum(const Real* x, Index n) {
   Index i = 0;
   for (; i + lanes <= n; i += lanes) total += Pack::load_unaligned(x + i);
   if (i < n) total += partial(x + i, n - i, 0);
-  return xsimd::hadd(total);
+  return sum_of_lanes(total);
 }
 
 Real dot(const Real* x, const Real* y, Index n) {
   Pack total(Real{0});
   Index i = 0;
-  for (; i + lanes <= n; i += lanes) total = xsimd::fma(Pack::load_unaligned(x + i), Pack::load_unaligned(y + i), total);
-  if (i < n) total = xsimd::fma(partial(x + i, n - i, 0), partial(y + i, n - i, 0), total);
-  return xsimd::hadd(total);
-}
-
-void normalize(const Real* x, Real mean, Real scale, const Real* weight, const Real* bias, Real* y, Index n) {
-  const Pack centre(mean), by(scale);
-  const auto one = [&](const Pack& px, const Pack& pw, const Pack& pb) { return (px - centre) * by * pw + pb; };
-  Index i = 0;
-  for (; i + lanes <= n; i += lanes) one(Pack::load_unaligned(x + i), Pack::load_unaligned(weight + i), Pack::load_unaligned(bias + i)).store_unaligned(y + i);
-  if (i < n) store_partial(one(partial(x + i, n - i, 0), partial(weight + i, n - i, 0), partial(bias + i, n - i, 0)), y + i, n - i);
-}
-
-Real squared_distance(const Real* x, Real mean, Index n) {
-  const Pack centre(mean);
-  Pack total(Real{0});
-  const auto take = [&](const Pack& p) { total = xsimd::fma(p - centre, p - centre, total); };
-  Index i = 0;
-  for (; i + lanes <= n; i += lanes) take(Pack::load_unaligned(x + i));
-  if (i < n) take(partial(x + i, n - i, mean));
-  return xsimd::hadd(total);
-}
-
-NormSums norm_sums(const Real* x, const Real* weight, Real mean, const Real* dy, Index n) {
-  Pack level(Real{0}), along(Real{0});
-  const Pack centre(mean);
-  const auto take = [&](const Pack& px, const Pack& pw, const Pack& pdy) {
-    const Pack g = pdy * pw;
-    level += g;
-    along = xsimd::fma(g, px - centre, along);
-  };
-  Index i = 0;
-  for (; i + lanes <= n; i += lanes) take(Pack::load_unaligned(x + i), Pack::load_unaligned(weight + i), Pack::load_unaligned(dy + i));
-  if (i < n) take(partial(x + i, n - i, 0), partial(weight + i, n - i, 0), partial(dy + i, n - i, 0));
-  return {xsimd::hadd(level), xsimd::hadd(along)};
+  for (; i + lanes <= n; i += lanes) total = fma(Pack::load_unaligned(x + i), Pack::load_unaligned(y + i), total);
+  if (i < n) total = fma(partial(x + i, n - i, 0), partial(y + i, n - i, 0), total);
+  return sum_of_lanes(total);
 }
 
 Real largest(const Real* x, Index n) {
@@ -135,16 +128,16 @@ Real exp_shifted(const Real* x, Real shift, Real* y, Index n) {
   Pack total(Real{0});
   Index i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const Pack value = xsimd::exp(Pack::load_unaligned(x + i) - by);
+    const Pack value = exponential(Pack::load_unaligned(x + i) - by);
     value.store_unaligned(y + i);
     total += value;
   }
   if (i < n) {
     const Index rest = n - i;
-    store_partial(xsimd::exp(partial(x + i, rest, 0) - by), y + i, rest);
+    store_partial(exponential(partial(x + i, rest, 0) - by), y + i, rest);
     total += partial(y + i, rest, 0);
   }
-  return xsimd::hadd(total);
+  return sum_of_lanes(total);
 }
 
 Index padded(Index n) { return (n + lanes - 1) / lanes * lanes; }
@@ -167,56 +160,61 @@ Real exp_to(Real* x, Real shift, Index n, Index stride) {
   Pack total(Real{0});
   Index i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const Pack value = xsimd::exp(Pack::load_unaligned(x + i) - by);
+    const Pack value = exponential(Pack::load_unaligned(x + i) - by);
     value.store_unaligned(x + i);
     total += value;
   }
   if (i < n) {
-    const Pack value = first_of(xsimd::exp(Pack::load_unaligned(x + i) - by), n - i, 0);
+    const Pack value = first_of(exponential(Pack::load_unaligned(x + i) - by), n - i, 0);
     value.store_unaligned(x + i);
     total += value;
     i += lanes;
   }
   for (; i < stride; i += lanes) Pack(Real{0}).store_unaligned(x + i);
-  return xsimd::hadd(total);
+  return sum_of_lanes(total);
 }
 
 }  // namespace
 
-Exponentials exp_row(Real* x, Index n, Index stride) {
+void exp_rows(Real* x, const Triangle& of, Normalizer* kept) {
   constexpr Real lowest = -std::numeric_limits<Real>::infinity();
-  Pack best(lowest);
-  Index i = 0;
-  for (; i + lanes <= n; i += lanes) best = xsimd::max(best, Pack::load_unaligned(x + i));
-  if (i < n) best = xsimd::max(best, first_of(Pack::load_unaligned(x + i), n - i, lowest));
-  const Real top = largest_lane(best);
-  if (top == lowest) {
-    // Nothing to see; a NaN, which a maximum may pass over, has to stay one.
-    const Real sum = exp_to(x, 0, n, stride);
-    return {lowest, sum};
+  for (Index row = 0; row < of.rows; ++row, x += of.stride) {
+    const Index n = of.count(row);
+    Pack best(lowest);
+    Index i = 0;
+    for (; i + lanes <= n; i += lanes) best = xsimd::max(best, Pack::load_unaligned(x + i));
+    if (i < n) best = xsimd::max(best, first_of(Pack::load_unaligned(x + i), n - i, lowest));
+    const Real top = largest_lane(best);
+    // Where there is nothing to see, a NaN, which a maximum may pass over, has to stay one.
+    const Real sum = exp_to(x, top == lowest ? Real{0} : top, n, of.stride);
+    kept[row] = {top, sum == 0 ? Real{0} : 1 / sum};
   }
-  return {top, exp_to(x, top, n, stride)};
 }
 
-void scaled_exp_row(Real* x, Real shift, Real factor, Index n, Index stride) {
-  const Pack by(shift), times(factor);
-  if (factor == 0) n = 0;
-  Index i = 0;
-  for (; i + lanes <= n; i += lanes) (times * xsimd::exp(Pack::load_unaligned(x + i) - by)).store_unaligned(x + i);
-  if (i < n) {
-    first_of(times * xsimd::exp(Pack::load_unaligned(x + i) - by), n - i, 0).store_unaligned(x + i);
-    i += lanes;
+void exp_rows_again(Real* x, const Triangle& of, const Normalizer* kept) {
+  for (Index row = 0; row < of.rows; ++row, x += of.stride) {
+    const Pack by(kept[row].largest), times(kept[row].inverse);
+    const Index n = kept[row].inverse == 0 ? 0 : of.count(row);
+    Index i = 0;
+    for (; i + lanes <= n; i += lanes) (times * exponential(Pack::load_unaligned(x + i) - by)).store_unaligned(x + i);
+    if (i < n) {
+      first_of(times * exponential(Pack::load_unaligned(x + i) - by), n - i, 0).store_unaligned(x + i);
+      i += lanes;
+    }
+    for (; i < of.stride; i += lanes) Pack(Real{0}).store_unaligned(x + i);
   }
-  for (; i < stride; i += lanes) Pack(Real{0}).store_unaligned(x + i);
 }
 
-void softmax_gradient(const Real* weights, Real* slopes, Index n, Index stride) {
-  Pack total(Real{0});
-  Index i = 0;
-  for (; i + lanes <= n; i += lanes) total += Pack::load_unaligned(weights + i) * Pack::load_unaligned(slopes + i);
-  if (i < n) total += first_of(Pack::load_unaligned(weights + i) * Pack::load_unaligned(slopes + i), n - i, 0);
-  const Pack shared(xsimd::hadd(total));
-  for (i = 0; i < stride; i += lanes) (Pack::load_unaligned(weights + i) * (Pack::load_unaligned(slopes + i) - shared)).store_unaligned(slopes + i);
+void softmax_gradient(const Real* weights, Real* slopes, const Triangle& of) {
+  for (Index row = 0; row < of.rows; ++row, weights += of.stride, slopes += of.stride) {
+    const Index n = of.count(row);
+    Pack total(Real{0});
+    Index i = 0;
+    for (; i + lanes <= n; i += lanes) total = fma(Pack::load_unaligned(weights + i), Pack::load_unaligned(slopes + i), total);
+    if (i < n) total += first_of(Pack::load_unaligned(weights + i) * Pack::load_unaligned(slopes + i), n - i, 0);
+    const Pack shared(sum_of_lanes(total));
+    for (i = 0; i < of.stride; i += lanes) (Pack::load_unaligned(weights + i) * (Pack::load_unaligned(slopes + i) - shared)).store_unaligned(slopes + i);
+  }
 }
 
 void hide(const std::uint8_t* flags, Real* x, Index n) {
@@ -227,11 +225,11 @@ Real log_sum_exp(const Real* x, Index n) {
   const Pack top(largest(x, n));
   Pack total(Real{0});
   Index i = 0;
-  for (; i + lanes <= n; i += lanes) total += xsimd::exp(Pack::load_unaligned(x + i) - top);
-  Real sum = xsimd::hadd(total);
+  for (; i + lanes <= n; i += lanes) total += exponential(Pack::load_unaligned(x + i) - top);
+  Real sum = sum_of_lanes(total);
   if (i < n) {
     alignas(64) Real last[lanes];
-    xsimd::exp(partial(x + i, n - i, top.get(0)) - top).store_aligned(last);
+    exponential(partial(x + i, n - i, top.get(0)) - top).store_aligned(last);
     for (Index j = 0; j < n - i; ++j) sum += last[j];
   }
   return top.get(0) + std::log(sum);
@@ -241,12 +239,12 @@ void scaled_exp_shifted(const Real* x, Real shift, Real factor, Real* y, bool ad
   const Pack by(shift), times(factor);
   Index i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const Pack value = times * xsimd::exp(Pack::load_unaligned(x + i) - by);
+    const Pack value = times * exponential(Pack::load_unaligned(x + i) - by);
     (add ? Pack::load_unaligned(y + i) + value : value).store_unaligned(y + i);
   }
   if (i < n) {
     const Index rest = n - i;
-    const Pack value = times * xsimd::exp(partial(x + i, rest, 0) - by);
+    const Pack value = times * exponential(partial(x + i, rest, 0) - by);
     store_partial(add ? partial(y + i, rest, 0) + value : value, y + i, rest);
   }
 }
@@ -264,16 +262,16 @@ void add_scaled(const Real* x, Real factor, Real* y, Index n) {
 }
 
 void sigmoid(const Real* x, Real* y, Index n) {
-  map(x, y, n, [](const Pack& v) { return Real{1} / (Real{1} + xsimd::exp(-v)); });
+  map(x, y, n, [](const Pack& v) { return logistic_of_negative(-v); });
 }
 void softplus(const Real* x, Real* y, Index n) {
-  map(x, y, n, [](const Pack& v) { return xsimd::max(v, Pack(Real{0})) + xsimd::log1p(xsimd::exp(-xsimd::abs(v))); });
+  map(x, y, n, [](const Pack& v) { return xsimd::max(v, Pack(Real{0})) + xsimd::log1p(exponential(-xsimd::abs(v))); });
 }
 void log1p(const Real* x, Real* y, Index n) {
   map(x, y, n, [](const Pack& v) { return xsimd::log1p(v); });
 }
 void exp(const Real* x, Real* y, Index n) {
-  map(x, y, n, [](const Pack& p) { return xsimd::exp(p); });
+  map(x, y, n, [](const Pack& p) { return exponential(p); });
 }
 
 void tanh(const Real* x, Real* y, Index n) {
@@ -291,7 +289,7 @@ void gelu(const Real* x, Real* y, Index n) {
 namespace {
 
 /// x / 2 (1 + tanh(u)) = x s(2 u) with the logistic function s: one exponential instead of a tanh.
-Pack gelu_gate(const Pack& p) { return Real{1} / (Real{1} + xsimd::exp(Real{-2} * gelu_scale * p * (Real{1} + gelu_cubic * p * p))); }
+Pack gelu_gate(const Pack& p) { return logistic_of_negative(Real{-2} * gelu_scale * p * (Real{1} + gelu_cubic * p * p)); }
 
 }  // namespace
 
@@ -302,7 +300,7 @@ void gelu_tanh(const Real* x, Real* y, Index n) {
 void gelu_gradient(const Real* x, const Real* dy, Real* dx, bool add, Real* y, Index n) {
   map_gradient(x, dy, dx, add, y, n, [](const Pack& p) {
     const Pack whole = Pack(Real{1}) + xsimd::erf(p * inverse_root_2);
-    return AtPoint{p * half * whole, half * whole + p * inverse_root_2_pi * xsimd::exp(-half * p * p)};
+    return AtPoint{p * half * whole, half * whole + p * inverse_root_2_pi * exponential(-half * p * p)};
   });
 }
 

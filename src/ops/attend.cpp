@@ -105,11 +105,6 @@ struct Attend final : Op {
       if (const rows::Sink to = run.sink(slot); to && !to.add) std::fill_n(to.data, run.shape(slot).count(), Real{0});
   }
 
-  /// What is kept of each query; the inverse is 0 where it sees nothing.
-  struct Normalizer {
-    Real largest, inverse;
-  };
-
   /// A tile of queries [first, end) of one batch row and head.
   struct Tile {
     Index b, h, first, end;
@@ -127,12 +122,9 @@ struct Attend final : Op {
     scores(run, t, seen, weights, stride);
     const rows::HeadStrides lie = run.output_heads();
     Real* y = run.output() + lie(b, h, first);
-    Normalizer* normalizer = reinterpret_cast<Normalizer*>(run.output(1)) + row_of(b, h) * queries + first;
-    for (Index i = 0; i < t.rows(); ++i) {
-      const vector::Exponentials e = vector::exp_row(weights + i * stride, seen_by(first + i, seen), stride);
-      normalizer[i] = {e.largest, e.sum == 0 ? Real{0} : 1 / e.sum};
-      drop(run, t, i, weights + i * stride, seen);
-    }
+    auto* const normalizer = reinterpret_cast<vector::Normalizer*>(run.output(1)) + row_of(b, h) * queries + first;
+    vector::exp_rows(weights, triangle(t, seen, stride), normalizer);
+    drop(run, t, weights, seen, stride);
     over_keys(seen, [&](Index from, Index count, bool cached) {
       const Operand values = cached ? Operand{run.real(past_key + 1) + row_of(b, h) * past * value_width, value_width} : rows_of(run, 2, t, 0);
       gemm_here(t.rows(), value_width, count, 1, {weights + from, stride}, values, from == 0 ? Real{0} : Real{1}, y, lie.token);
@@ -155,28 +147,24 @@ struct Attend final : Op {
       const Operand query = rows_of(run, 0, t, t.first), key = rows_of(run, 1, t, 0), value = rows_of(run, 2, t, 0);
       const rows::HeadStrides lie = run.output_heads();
       const Operand dy{run.gradient() + lie(b, h, t.first), lie.token};
-      const auto* normalizer = reinterpret_cast<const Normalizer*>(run.saved(1)) + row;
       scores(run, t, seen, weights, stride);
       gemm_here(t.rows(), seen, value_width, 1, dy, {value.data, value.stride, true}, 0, slopes, stride);
-      for (Index i = 0; i < t.rows(); ++i) {
-        vector::scaled_exp_row(weights + i * stride, normalizer[i].largest, normalizer[i].inverse, seen_by(t.first + i, seen), stride);
-        drop(run, t, i, slopes + i * stride, seen);
-      }
+      vector::exp_rows_again(weights, triangle(t, seen, stride), reinterpret_cast<const vector::Normalizer*>(run.saved(1)) + row);
+      drop(run, t, slopes, seen, stride);
       if (dv) {
         const Real* dropped = weights;
         if (probability > 0) {
           Real* copy = scratch(2, t.rows() * stride);
           std::copy_n(weights, t.rows() * stride, copy);
-          for (Index i = 0; i < t.rows(); ++i) drop(run, t, i, copy + i * stride, seen);
+          drop(run, t, copy, seen, stride);
           dropped = copy;
         }
         const rows::HeadStrides to = run.heads(2);
         gemm_here(seen, value_width, t.rows(), 1, {dropped, stride, true}, dy, !opens || dv.add ? Real{1} : Real{0}, dv.data + to(b, h, 0), to.token);
       }
-      for (Index i = 0; i < t.rows(); ++i) {
-        vector::softmax_gradient(weights + i * stride, slopes + i * stride, seen, stride);
-        bias_gradient(run, t, i, slopes + i * stride, seen);
-      }
+      vector::softmax_gradient(weights, slopes, triangle(t, seen, stride));
+      if (by_pair >= 0 || by_distance >= 0 || of_query >= 0)
+        for (Index i = 0; i < t.rows(); ++i) bias_gradient(run, t, i, slopes + i * stride, seen);
       if (dq) {
         const rows::HeadStrides to = run.heads(0);
         gemm_here(t.rows(), width, seen, factor, {slopes, stride}, key, dq.add ? Real{1} : Real{0}, dq.data + to(b, h, t.first), to.token);
@@ -201,8 +189,8 @@ struct Attend final : Op {
     if (seen > past || past == 0) body(past, seen - past, false);
   }
 
-  /// How many leading keys a query may see.
-  Index seen_by(Index query, Index seen) const { return causal ? std::min(seen, reach(query + 1)) : seen; }
+  /// Which keys the queries of a tile may see.
+  vector::Triangle triangle(const Tile& t, Index seen, Index stride) const { return {t.rows(), stride, t.first + 1 + keys - queries, seen, causal}; }
 
   /// S of a tile; -infinity where a key is hidden. What lies behind a query's last key is not computed to any purpose.
   void scores(const Run& run, const Tile& t, Index seen, Real* to, Index stride) const {
@@ -279,9 +267,12 @@ struct Attend final : Op {
     }
   }
 
-  /// Dropout on one query's weights, with the draws that the op of that name makes of all of them.
-  void drop(const Run& run, const Tile& t, Index i, Real* row, Index seen) const {
+  /// Dropout on a tile's weights, with the draws that the op of that name makes of all of them.
+  void drop(const Run& run, const Tile& t, Real* weights, Index seen, Index stride) const {
     if (probability == 0) return;
+    for (Index i = 0; i < t.rows(); ++i) drop_row(run, t, i, weights + i * stride, seen);
+  }
+  void drop_row(const Run& run, const Tile& t, Index i, Real* row, Index seen) const {
     const Stream draws(run.seed(), "dropout/" + std::string(run.place()) + "/" + title, run.step());
     const auto limit = static_cast<std::uint32_t>(probability * 0x1p32);
     const Real kept = static_cast<Real>(1 / (1 - probability));

@@ -79,7 +79,7 @@ struct Binary final : RowOp {
   std::string_view name() const override { return Function::name; }
   Reads backward_reads() const override { return Function::reads_operands ? Reads::none().input(0).input(1) : Reads::none(); }
   Index rows(const Run& run) const override { return run.output_shape().rows(); }
-  bool passes_gradient(int) const override { return std::is_same_v<Function, struct Sum> && count_a == count && count_b == count; }
+  bool passes_gradient(int) const override { return Function::passes_gradient && count_a == count && count_b == count; }
 
   /// Those that are not repeated.
   std::uint32_t row_inputs() const override { return (count_a == count ? 1U : 0U) | (count_b == count ? 2U : 0U); }
@@ -87,6 +87,11 @@ struct Binary final : RowOp {
   void forward_rows(const Run& run, Index begin, Index end) const override {
     const Real *a = run.real(0), *b = run.real(1);
     Real* y = run.output();
+    if (count_a == count && count_b == count) {  // the usual case, without a look at the strides
+      const Index n = run.output_shape().width();
+      for (Index i = begin * n; i < end * n; ++i) y[i] = Function::value(a[i], b[i]);
+      return;
+    }
     walk.each(begin, end, [&](Index i, Index ia, Index ib) { y[i] = Function::value(a[ia], b[ib]); });
   }
 
@@ -95,6 +100,14 @@ struct Binary final : RowOp {
       const rows::Sink sink = run.sink(slot);
       if (!sink || (row_inputs() >> slot & 1) == 0) continue;
       if (sink.data == run.gradient() && !sink.add) continue;  // it is there already
+      if constexpr (Function::passes_gradient) {
+        const Index n = run.output_shape().width(), from = begin * n, length = (end - begin) * n;
+        if (sink.add)
+          vector::add(run.gradient() + from, sink.data + from, length);
+        else
+          std::copy_n(run.gradient() + from, length, sink.data + from);
+        continue;
+      }
       with_contribution(run, slot, [&](const auto& contribution) {
         if (sink.add)
           walk.each(begin, end, [&](Index i, Index ia, Index ib) { sink.data[slot == 0 ? ia : ib] += contribution(i, ia, ib); });
@@ -170,18 +183,21 @@ struct Binary final : RowOp {
 struct Sum {
   static constexpr std::string_view name = "add";
   static constexpr bool reads_operands = false;
+  static constexpr bool passes_gradient = true;
   static Real value(Real a, Real b) { return a + b; }
   static Real slope(int, Real, Real) { return 1; }
 };
 struct Difference {
   static constexpr std::string_view name = "subtract";
   static constexpr bool reads_operands = false;
+  static constexpr bool passes_gradient = false;
   static Real value(Real a, Real b) { return a - b; }
   static Real slope(int slot, Real, Real) { return slot == 0 ? Real{1} : Real{-1}; }
 };
 struct Multiplied {
   static constexpr std::string_view name = "multiply";
   static constexpr bool reads_operands = true;
+  static constexpr bool passes_gradient = false;
   static Real value(Real a, Real b) { return a * b; }
   static Real slope(int slot, Real a, Real b) { return slot == 0 ? b : a; }
 };
@@ -189,6 +205,7 @@ struct Multiplied {
 struct Quotient {
   static constexpr std::string_view name = "divide";
   static constexpr bool reads_operands = true;
+  static constexpr bool passes_gradient = false;
   static Real value(Real a, Real b) { return a / b; }
   static Real slope(int slot, Real a, Real b) { return slot == 0 ? 1 / b : -a / (b * b); }
 };
@@ -196,6 +213,7 @@ struct Quotient {
 struct Larger {
   static constexpr std::string_view name = "maximum";
   static constexpr bool reads_operands = true;
+  static constexpr bool passes_gradient = false;
   static Real value(Real a, Real b) { return a < b ? b : a; }
   static Real slope(int slot, Real a, Real b) {
     if (a == b) return Real{0.5};

@@ -150,12 +150,12 @@ OpExamples layout() {
   return {
       {"split_heads",
        [](Tape& tape, ExampleDraw& draw) {
-         const Index heads = draw.positive_extent();
-         return tape.in_order(split_heads(tape, draw.tensor(tape, {draw.extent(), draw.extent(), heads * draw.extent()}), heads));
+         const Index heads = 1 + draw.positive_extent();  // of one head, or one token, nothing has to be copied
+         return tape.in_order(split_heads(tape, draw.tensor(tape, {draw.extent(), 1 + draw.positive_extent(), heads * draw.extent()}), heads));
        }},
       {"merge_heads",
        [](Tape& tape, ExampleDraw& draw) {
-         return merge_heads(tape, draw.tensor(tape, {draw.extent(), draw.extent(), draw.extent(), draw.extent()}));
+         return merge_heads(tape, draw.tensor(tape, {draw.extent(), 1 + draw.positive_extent(), 1 + draw.positive_extent(), draw.extent()}));
        }},
       {"concatenate",
        [](Tape& tape, ExampleDraw& draw) {

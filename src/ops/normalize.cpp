@@ -1,7 +1,9 @@
 // Layer norm (Ba, Kiros and Hinton 2016, 1607.06450) and RMS norm (Zhang and Sennrich 2019, 1910.07467), over the last
 // axis, with epsilon 1e-5 inside the root.
+#include <algorithm>
+
 #include "sextant/base/error.hpp"
-#include "sextant/kernels/vector.hpp"
+#include "sextant/kernels/norm.hpp"
 #include "sextant/ops/ops.hpp"
 #include "sextant/tape/gradient_check.hpp"
 #include "sextant/tape/row_op.hpp"
@@ -10,76 +12,45 @@ namespace sextant {
 
 namespace {
 
-/// What both norms share: the rows, and how the columns of a weight's gradient are cut.
-struct Norm : RowOp {
-  Index rows(const Run& run) const final { return run.shape(0).rows(); }
-  bool can_write_again() const final { return true; }
-  Index sums(const Run& run) const final { return (run.shape(0)[-1] + rows::column_chunk - 1) / rows::column_chunk; }
+/// One op for both: the layer norm of (x, weight, bias) keeps mean and inverse deviation of each row, the RMS norm of (x, weight) the inverse.
+struct Norm final : RowOp {
+  std::string_view title;
+  bool centred;
+  Norm(std::string_view name, bool of_layer) : title(name), centred(of_layer) {}
 
- protected:
-  struct Columns {
-    Index begin, count;
-  };
-  static Columns columns(const Run& run, Index chunk) {
-    const Index begin = chunk * rows::column_chunk;
-    return {begin, std::min(rows::column_chunk, run.shape(0)[-1] - begin)};
+  std::string_view name() const override { return title; }
+  Reads backward_reads() const override {
+    const Reads reads = Reads::none().input(0).input(1).output(1);
+    return centred ? reads.input(2).output(2) : reads;
   }
-};
-
-struct LayerNorm final : Norm {
-  std::string_view name() const override { return "layer_norm"; }
-  Reads backward_reads() const override { return Reads::none().input(0).input(1).input(2).output(1).output(2); }
+  Index rows(const Run& run) const override { return run.shape(0).rows(); }
+  bool can_write_again() const override { return true; }
 
   void forward_rows(const Run& run, Index begin, Index end) const override {
     const Index n = run.shape(0)[-1];
-    for (Index row = begin; row < end; ++row)
-      rows::layer_norm(run.real(0) + row * n, run.real(1), run.real(2), run.output(0) + row * n, run.output(1) + row, run.output(2) + row, n);
+    norm::forward(operands(run, begin), run.real(0) + begin * n, run.output(0) + begin * n, end - begin);
   }
 
   void backward_rows(const Run& run, Index begin, Index end) const override {
     const Index n = run.shape(0)[-1];
+    const auto from = [&](Real* rows) { return rows == nullptr ? nullptr : rows + begin * n; };
     const rows::Sink dx = run.sink(0);
-    for (Index row = begin; row < end; ++row) {
-      const Real *x = run.real(0) + row * n, mean = run.saved(1)[row], inverse = run.saved(2)[row];
-      if (Real* const y = run.again()) vector::normalize(x, mean, inverse, run.real(1), run.real(2), y + row * n, n);
-      if (dx) rows::norm_gradient(x, run.real(1), mean, inverse, true, run.gradient() + row * n, dx.data + row * n, dx.add, n);
-    }
+    norm::backward(operands(run, begin), run.real(0) + begin * n, run.gradient() + begin * n, {from(dx.data), dx.add}, from(run.again()), end - begin);
   }
 
+  /// A chunk takes some columns of the weight's gradient, and of the bias's.
+  Index sums(const Run& run) const override { return (run.shape(0)[-1] + rows::column_chunk - 1) / rows::column_chunk; }
   void backward_sum(const Run& run, Index chunk) const override {
-    const Index n = run.shape(0)[-1];
-    const auto [begin, count] = columns(run, chunk);
-    const Real* dy = run.gradient() + begin;
-    if (const rows::Sink dw = run.sink(1))
-      rows::norm_weight_sum(run.real(0) + begin, run.saved(1), run.saved(2), dy, n, rows(run), {dw.data + begin, dw.add}, count);
-    if (const rows::Sink db = run.sink(2)) rows::column_sum(dy, n, rows(run), {db.data + begin, db.add}, count);
-  }
-};
-
-struct RmsNorm final : Norm {
-  std::string_view name() const override { return "rms_norm"; }
-  Reads backward_reads() const override { return Reads::none().input(0).input(1).output(1); }
-
-  void forward_rows(const Run& run, Index begin, Index end) const override {
-    const Index n = run.shape(0)[-1];
-    for (Index row = begin; row < end; ++row) rows::rms_norm(run.real(0) + row * n, run.real(1), run.output(0) + row * n, run.output(1) + row, n);
+    const Index n = run.shape(0)[-1], begin = chunk * rows::column_chunk, count = std::min(rows::column_chunk, n - begin);
+    if (const rows::Sink dw = run.sink(1)) norm::weight_sum(operands(run, 0), run.real(0), run.gradient(), rows(run), begin, count, {dw.data + begin, dw.add});
+    if (!centred) return;
+    if (const rows::Sink db = run.sink(2)) rows::column_sum(run.gradient() + begin, n, rows(run), {db.data + begin, db.add}, count);
   }
 
-  void backward_rows(const Run& run, Index begin, Index end) const override {
-    const Index n = run.shape(0)[-1];
-    const rows::Sink dx = run.sink(0);
-    for (Index row = begin; row < end; ++row) {
-      const Real *x = run.real(0) + row * n, inverse = run.saved(1)[row];
-      if (Real* const y = run.again()) rows::rms_scaled(x, inverse, run.real(1), y + row * n, n);
-      if (dx) rows::norm_gradient(x, run.real(1), 0, inverse, false, run.gradient() + row * n, dx.data + row * n, dx.add, n);
-    }
-  }
-
-  void backward_sum(const Run& run, Index chunk) const override {
-    const Index n = run.shape(0)[-1];
-    const auto [begin, count] = columns(run, chunk);
-    if (const rows::Sink dw = run.sink(1))
-      rows::norm_weight_sum(run.real(0) + begin, nullptr, run.saved(1), run.gradient() + begin, n, rows(run), {dw.data + begin, dw.add}, count);
+ private:
+  norm::Operands operands(const Run& run, Index row) const {
+    const int inverse = centred ? 2 : 1;
+    return {run.real(1), centred ? run.real(2) : nullptr, centred ? run.output(1) + row : nullptr, run.output(inverse) + row, run.shape(0)[-1]};
   }
 };
 
@@ -96,13 +67,13 @@ Tensor layer_norm(Tape& tape, Tensor x, Tensor weight, Tensor bias) {
   check_width(tape, "layer_norm", x, weight);
   check_width(tape, "layer_norm", x, bias);
   const Shape s = tape.shape(x);
-  return {tape.record(std::make_unique<LayerNorm>(), {x, weight, bias}, {{Element::real, s}, statistic(s.rows()), statistic(s.rows())}).front()};
+  return {tape.record(std::make_unique<Norm>("layer_norm", true), {x, weight, bias}, {{Element::real, s}, statistic(s.rows()), statistic(s.rows())}).front()};
 }
 
 Tensor rms_norm(Tape& tape, Tensor x, Tensor weight) {
   check_width(tape, "rms_norm", x, weight);
   const Shape s = tape.shape(x);
-  return {tape.record(std::make_unique<RmsNorm>(), {x, weight}, {{Element::real, s}, statistic(s.rows())}).front()};
+  return {tape.record(std::make_unique<Norm>("rms_norm", false), {x, weight}, {{Element::real, s}, statistic(s.rows())}).front()};
 }
 
 namespace op_families {

@@ -40,7 +40,7 @@ Tensor Tape::as_tokens(Tensor x) {
   const Shape s = shape(x);
   require(s.rank() == 4, "merge_heads: takes [B, H, T, d], not {}", s.text());
   const Shape tokens{s[0], s[2], s[1] * s[3]};
-  if (!graph_[x.id].by_token && orders_differ(s)) return record(std::make_unique<CopyHeads>(false, s), {x}, tokens);
+  if (!graph_[x.id].by_token && orders_differ(s)) return record(std::make_unique<CopyHeads>("merge_heads", false, s), {x}, tokens);
   Value whole = graph_[x.id];
   whole.shape = tokens;
   whole.by_token = false;
@@ -52,7 +52,7 @@ Tensor Tape::in_order(Tensor x) {
   if (!graph_[x.id].by_token) return x;
   if (graph_[x.id].in_order < 0) {
     const Tensor tokens = as_tokens(x);
-    const Tensor copy = record(std::make_unique<CopyHeads>(true, shape(x)), {tokens}, shape(x));
+    const Tensor copy = record(std::make_unique<CopyHeads>("split_heads", true, shape(x)), {tokens}, shape(x));
     graph_.values[static_cast<std::size_t>(x.id)].in_order = copy.id;
   }
   return {graph_[x.id].in_order};

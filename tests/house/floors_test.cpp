@@ -56,7 +56,7 @@ const std::vector<Library> libraries = {
     {"OpenBLAS", R"((cblas|lapacke?|f77blas|openblas).*\.h)", {"src/kernels/openblas.cpp"}},
     {"oneDNN", R"((oneapi/)?dnnl.*)", {"src/kernels/onednn.cpp"}},
     {"oneTBB", R"((oneapi/)?tbb/.*)", {"src/base/parallel.cpp"}},
-    {"xsimd", R"(xsimd/.*)", {"src/kernels/vector.cpp", "src/kernels/small_product.cpp"}},
+    {"xsimd", R"(xsimd/.*)", {"src/kernels/pack.hpp"}},
     {"toml++", R"(toml\+\+/.*|toml\.hpp)", {"src/experiment/"}, 1},
     {"HDF5", R"(hdf5(_hl)?\.h|H5.*\.h)", {"src/train/hdf5"}},
     {"CLI11", R"(CLI/.*)", {"src/cli/"}},

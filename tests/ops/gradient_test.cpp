@@ -28,10 +28,10 @@ std::set<std::string> ops_with_example() {
 TEST_CASE("every op in the sources brings an example") {
   // An op names itself by `return "name"` in Op::name, by a `name = "..."` constant, or by the literal handed to its constructor.
   const std::regex named(
-      R"re(name\(\) const override \{ return "(\w+)"; \}|std::string_view name = "(\w+)"|make_unique<(?:Exchange|Heads)>\("(\w+)"|activate\(tape, x, "(\w+)")re");
+      R"re(name\(\) const override \{ return "(\w+)"; \}|std::string_view name = "(\w+)"|make_unique<(?:Exchange|CopyHeads|Norm)>\("(\w+)"|activate\(tape, x, "(\w+)")re");
   const std::set<std::string> shown = ops_with_example();
   std::set<std::string> found;
-  for (const char* folder : {"src/ops", "src/position/schemes"})
+  for (const char* folder : {"src/ops", "src/tape", "src/position/schemes"})
     for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(SEXTANT_SOURCE_DIR) / folder)) {
       std::ifstream in(file.path());
       const std::string text{std::istreambuf_iterator<char>(in), {}};

@@ -126,6 +126,107 @@ TEST_CASE("ops that are taken through tiles of rows together give the bits that 
   }
 }
 
+namespace {
+
+/// How many nodes of this name write their output again in backward.
+int written_again(const Program& program, std::string_view name) {
+  return static_cast<int>(std::ranges::count_if(program.graph().nodes, [&](const Node& node) { return node.op->name() == name && node.writes_again; }));
+}
+
+}  // namespace
+
+TEST_CASE("activations and norms are made again in backward rather than kept, to the same bits, and gradients of a residual stay where they are") {
+  struct Recorded {
+    Tensor x, first, loss;
+  };
+  const auto record = [](Tape& tape, bool gated) {
+    Recorded net{.x = tape.input<Element::real>("x", {70, 20}, true), .first = {}, .loss = {}};
+    Dice dice(2, "rows");
+    for (Real& value : tape.data(net.x)) value = static_cast<Real>(dice.uniform() - 0.5);
+    const auto weight = [&](std::string_view name, const Shape& shape) { return tape.parameter(name, shape, Initial::normal(0.4)); };
+    Tensor x = scale(tape, net.x, 2);
+    for (int layer = 0; layer < 3; ++layer) {
+      const Tape::Scope scope(tape, "layers." + std::to_string(layer));
+      Tensor h = layer == 1 ? rms_norm(tape, x, weight("scale", {20})) : layer_norm(tape, x, weight("scale", {20}), weight("shift", {20}));
+      h = (layer == 0 ? gelu : layer == 1 ? gelu_tanh : relu)(tape, linear(tape, h, weight("up", {70, 20}), weight("up_bias", {70})));
+      if (layer == 0) net.first = h;
+      const Tensor down = linear(tape, h, weight("down", {20, 70}));
+      x = add(tape, x, gated ? multiply(tape, down, slice(tape, h, 1, 0, 20)) : down);
+    }
+    const Indices targets = tape.input<Element::index>("targets", {70});
+    for (auto& target : tape.data(targets)) target = static_cast<std::int32_t>(dice.below(20));
+    const double seventy[] = {70};
+    net.loss = cross_entropy(tape, x, targets, {}, tape.constant({1}, seventy)).loss;
+    return net;
+  };
+  for (const bool gated : {false, true}) {
+    ParameterStore store(1);
+    Tape eager(store);
+    const Recorded expected = record(eager, gated);
+    eager.replay();
+    const Real one[] = {1};
+    eager.backward(expected.loss, one);
+    const std::vector<Real> gradients(store.gradients().begin(), store.gradients().end());
+    for (const bool keep : {false, true}) {
+      CAPTURE(gated);
+      CAPTURE(keep);
+      for (std::size_t p = 0; p < store.list().size(); ++p) std::ranges::fill(store.gradient(static_cast<int>(p)), Real{17});  // of an earlier run
+      Tape tape(store);
+      const Recorded net = record(tape, gated);
+      Program program(std::move(tape), net.loss, keep ? std::vector<AnyHandle>{net.first} : std::vector<AnyHandle>{});
+      program.forward();
+      program.backward();
+      CHECK(program.read(net.loss)[0] == eager.data(expected.loss)[0]);
+      CHECK(std::equal(gradients.begin(), gradients.end(), store.gradients().begin()));
+      if (keep) CHECK(std::ranges::equal(program.read(net.first), eager.data(expected.first)));
+      CHECK(written_again(program, "gelu") == (keep ? 0 : 1));
+      CHECK(written_again(program, "gelu_tanh") == 1);
+      CHECK(written_again(program, "relu") == 1);
+      CHECK(written_again(program, "layer_norm") == 2);
+      CHECK(written_again(program, "rms_norm") == 1);
+      int shared = 0;
+      for (const Node& node : program.graph().nodes) {
+        if (node.op->name() != "add") continue;
+        const auto gradient_at = [&](int id) { return program.plan().gradient[static_cast<std::size_t>(program.graph()[id].root)].offset; };
+        shared += gradient_at(node.inputs[0]) == gradient_at(node.outputs[0]);
+      }
+      CHECK(shared == 3);
+    }
+  }
+}
+
+TEST_CASE("heads are a view of what a linear layer wrote: ops that read views copy nothing, others share one copy") {
+  ParameterStore store(1);
+  Tape tape(store);
+  const Tensor x = tape.input<Element::real>("x", {2, 3, 4}, true);
+  for (Index i = 0; i < 24; ++i) tape.data(x)[static_cast<std::size_t>(i)] = static_cast<Real>(i);
+  const Tensor heads = split_heads(tape, x, 2);  // [2, 2, 3, 2]
+  CHECK_THROWS_WITH_AS(tape.data(heads), "a view of heads lies in another order: read in_order of it", Error);
+  const auto nodes = [&] { return tape.graph().nodes.size(); };
+  CHECK(nodes() == 0);
+  const Tensor copy = tape.in_order(heads);
+  CHECK(std::vector<Real>(tape.data(copy).begin(), tape.data(copy).begin() + 6) == std::vector<Real>{0, 1, 4, 5, 8, 9});
+  CHECK(tape.in_order(heads).id == copy.id);
+  CHECK(nodes() == 1);
+  const Tensor twice = scale(tape, heads, 2), sum = add(tape, twice, heads);
+  CHECK(nodes() == 3);
+  CHECK(tape.data(sum)[2] == 12);
+  const Tensor back = merge_heads(tape, heads);
+  CHECK(nodes() == 3);
+  CHECK(std::ranges::equal(tape.data(back), tape.data(x)));
+  CHECK(tape.data(merge_heads(tape, sum))[2] == 6);  // a copy: these lie head by head
+  CHECK(tape.data(tape.reshape(heads, {24}))[2] == 4);
+
+  const Tensor mixed = attend(tape, heads, heads, heads, {}, {}, 1, 0, "weights");
+  const std::size_t before = nodes();
+  const Tensor merged = merge_heads(tape, mixed);
+  CHECK(nodes() == before);
+  const Tensor apart = attend(tape, copy, copy, copy, {}, {}, 1, 0, "weights");
+  CHECK(std::ranges::equal(tape.data(merged), tape.data(merge_heads(tape, apart))));
+  CHECK(tape.data(split_heads(tape, tape.input<Element::real>("one", {2, 1, 4}), 2)).size() == 8);  // one token: both orders are the same
+  CHECK_THROWS_WITH_AS(Program(std::move(tape), {}, {heads}), "a view of heads cannot be kept: keep in_order of it", Error);
+}
+
 TEST_CASE("what follows a sum over all rows waits for it, also where there is a single row") {
   ParameterStore store(1);
   Tape tape(store, Tape::Recording::plans);

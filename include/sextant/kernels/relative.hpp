@@ -39,6 +39,7 @@ struct RotationExtents {
 /// y [B, H, T, d]: the first r channels of x turned by angles whose cosines and sines [B|1, T, r/2] are given; by the
 /// negative angles when `back`, which is the adjoint. Of the B * T tokens it turns [begin, end), in the calling thread. Rows of x and y lie
 /// by the same strides.
-void rotate(const RotationExtents& e, PairLayout layout, Index begin, Index end, const rows::HeadStrides& lie, const Real* x, const Real* cosine, const Real* sine, bool back, rows::Sink y);
+void rotate(const RotationExtents& e, PairLayout layout, Index begin, Index end, const rows::HeadStrides& lie, const Real* x, const Real* cosine,
+            const Real* sine, bool back, rows::Sink y);
 
 }  // namespace sextant::relative

@@ -1,4 +1,4 @@
-// Vectorised functions over rows of numbers: the only file that names xsimd.
+// Vectorised functions over rows of numbers.
 //
 // Elementwise functions may run in place. A value never depends on where in the row it stands, so cutting a row into
 // chunks changes no bit. Sums run in a fixed order that depends on the vector width alone.
@@ -13,16 +13,6 @@ namespace sextant::vector {
 Real sum(const Real* x, Index n);
 Real dot(const Real* x, const Real* y, Index n);
 
-/// y = (x - mean) * scale * weight + bias, and the sum of (x - mean)^2.
-void normalize(const Real* x, Real mean, Real scale, const Real* weight, const Real* bias, Real* y, Index n);
-Real squared_distance(const Real* x, Real mean, Index n);
-
-/// The two sums over a row that the gradient of a norm needs: of g and of g * (x - mean), where g = dy * weight.
-struct NormSums {
-  Real level, along;
-};
-NormSums norm_sums(const Real* x, const Real* weight, Real mean, const Real* dy, Index n);
-
 /// The largest element; -infinity for none. NaN elements may be passed over: the caller's sum shows them.
 Real largest(const Real* x, Index n);
 
@@ -32,16 +22,28 @@ Real exp_shifted(const Real* x, Real shift, Real* y, Index n);
 /// n rounded up to whole vectors: how far apart rows stand that the next three may work on.
 Index padded(Index n);
 
-/// x = exp(x - largest) for the first n numbers of a row, 0 up to `stride` (padded); the largest of them and the sum. The largest is
-/// -infinity and the sum 0 where all are -infinity or there are none.
-struct Exponentials {
-  Real largest, sum;
+/// Rows of scores, `stride` (padded) apart. Of row i the first `most` numbers count; where it is causal first + i of them, none where that is
+/// negative.
+struct Triangle {
+  Index rows, stride, first, most;
+  bool causal;
+  Index count(Index row) const {
+    if (!causal || first + row >= most) return most;
+    return first + row < 0 ? 0 : first + row;
+  }
 };
-Exponentials exp_row(Real* x, Index n, Index stride);
-/// x = factor * exp(x - shift) for the first n numbers, 0 up to `stride`; all 0 where the factor is.
-void scaled_exp_row(Real* x, Real shift, Real factor, Index n, Index stride);
-/// dw = w * (dw - sum(w * dw)) over the first n numbers; what stands up to `stride` is overwritten.
-void softmax_gradient(const Real* weights, Real* slopes, Index n, Index stride);
+
+/// What is kept of a row of scores: the largest, -infinity where all are or there are none, and 1 / sum of exp(x - largest), 0 then.
+struct Normalizer {
+  Real largest, inverse;
+};
+
+/// x = exp(x - largest), 0 behind a row's numbers.
+void exp_rows(Real* x, const Triangle& of, Normalizer* kept);
+/// x = exp(x - largest) * inverse: the softmax, from what was kept.
+void exp_rows_again(Real* x, const Triangle& of, const Normalizer* kept);
+/// dw = w * (dw - sum(w * dw)) over a row's numbers; the weights behind them are zeros.
+void softmax_gradient(const Real* weights, Real* slopes, const Triangle& of);
 /// x = -infinity where the flag is 0.
 void hide(const std::uint8_t* flags, Real* x, Index n);
 

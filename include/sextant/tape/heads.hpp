@@ -12,9 +12,10 @@ namespace sextant {
 /// The copy: [B, T, H d] -> [B, H, T, d] (`splits`) or back. A row is a token: all heads of one place.
 class CopyHeads final : public RowOp {
  public:
-  CopyHeads(bool splits, const Shape& heads) : splits_(splits), batch_(heads[0]), heads_(heads[1]), length_(heads[2]), width_(heads[3]) {}
+  CopyHeads(std::string_view name, bool splits, const Shape& heads)
+      : name_(name), splits_(splits), batch_(heads[0]), heads_(heads[1]), length_(heads[2]), width_(heads[3]) {}
 
-  std::string_view name() const override { return splits_ ? "split_heads" : "merge_heads"; }
+  std::string_view name() const override { return name_; }
   Index rows(const Run&) const override { return batch_ * length_; }
   void forward_rows(const Run& run, Index begin, Index end) const override { move(run.real(0), {run.output(), false}, splits_, begin, end); }
   void backward_rows(const Run& run, Index begin, Index end) const override { move(run.gradient(), run.sink(0), !splits_, begin, end); }
@@ -22,6 +23,7 @@ class CopyHeads final : public RowOp {
  private:
   void move(const Real* x, rows::Sink y, bool to_heads, Index begin, Index end) const;
 
+  std::string_view name_;
   bool splits_;
   Index batch_, heads_, length_, width_;
 };

@@ -39,7 +39,8 @@ struct Plan {
   Index resident_bytes = 0;                 ///< inputs, constants and what is derived from position numbers
   Index unplanned_bytes = 0;                ///< what values and gradients would take side by side
 
-  /// Marks in the graph's nodes which of them is the first to write a gradient, and which writes its output again. `loss` may be absent; `kept` live to the end.
+  /// Marks in the graph's nodes which of them is the first to write a gradient, and which writes its output again. `loss` may be absent; `kept` live to the
+  /// end.
   Plan(Graph& graph, Tensor loss, const std::vector<AnyHandle>& kept);
 };
 

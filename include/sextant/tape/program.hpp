@@ -60,6 +60,7 @@ class Program {
   Index resident_bytes() const { return resident_.size(); }
 
   const Graph& graph() const { return graph_; }
+  const Plan& plan() const { return plan_; }
 
  private:
   void bind();
