@@ -29,6 +29,9 @@ std::string version();
 std::string instruction_set();
 }  // namespace onednn
 
+/// A row by a matrix, by loops of our own, in float: in place of either library.
+void row_product(Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c);
+
 namespace small {
 /// By loops of our own, in float, whatever library is in use.
 void product(Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride);

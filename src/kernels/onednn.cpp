@@ -100,6 +100,7 @@ std::string onednn::instruction_set() {
 }
 
 void onednn::product(std::uint64_t, Index m, Index n, Index k, Real alpha, Operand a, Operand b, Real beta, Real* c, Index c_stride) {
+  if (m == 1) return row_product(n, k, alpha, a, b, beta, c);
   use_one_thread();
   check(library.sgemm(letter(a), letter(b), m, n, k, alpha, a.data, a.stride, b.data, b.stride, beta, c, c_stride), m, n, k);
 }

@@ -23,15 +23,7 @@ void openblas::product(std::uint64_t, Index m, Index n, Index k, Real alpha, Ope
   use_one_thread();
   const auto transpose = [](bool yes) { return yes ? CblasTrans : CblasNoTrans; };
   const auto narrow = [](Index x) { return static_cast<blasint>(x); };
-  if (m == 1) {  // a row by a matrix reads the matrix once where it lies; as a product of matrices it would be packed first
-#ifdef SEXTANT_DOUBLE
-    constexpr auto row_product = cblas_dgemv;
-#else
-    constexpr auto row_product = cblas_sgemv;
-#endif
-    return row_product(CblasRowMajor, b.transposed ? CblasNoTrans : CblasTrans, narrow(b.transposed ? n : k), narrow(b.transposed ? k : n), alpha, b.data,
-                       narrow(std::max<Index>(1, b.stride)), a.data, a.transposed ? narrow(a.stride) : 1, beta, c, 1);
-  }
+  if (m == 1) return row_product(n, k, alpha, a, b, beta, c);
 #ifdef SEXTANT_DOUBLE
   constexpr auto product = cblas_dgemm;
 #else

@@ -60,7 +60,7 @@ struct Attend final : Op {
   void forward(const Run& run) const override {
     const Index tile = queries_of_tile(queries), tiles = (queries + tile - 1) / tile;
     log_products(true);
-    const Index grain = std::max<Index>(1, pairs_of_chunk / std::max<Index>(1, tile * keys));
+    const Index grain = std::max<Index>(1, pairs_of_chunk / std::max<Index>(1, std::min(tile, queries) * keys));
     parallel_for(batch * heads * tiles, grain, [&](Index begin, Index end) {
       for (Index at = begin; at < end; ++at) {
         const Index row = at / tiles, first = at % tiles * tile;

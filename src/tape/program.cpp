@@ -55,7 +55,8 @@ void* Program::pointer(int id) const {
 }
 
 void Program::write_numbers(Numbers handle, std::span<const double> numbers) {
-  require(numbers.size() == count(handle.id), "{} position numbers for the shape {}", numbers.size(), graph_[handle.id].shape.text());
+  if (numbers.size() != count(handle.id))  // no text is made before it is needed: this runs for every token that is written
+    fail(ErrorKind::usage, "{} position numbers for the shape {}", numbers.size(), graph_[handle.id].shape.text());
   auto* const old = static_cast<double*>(pointer(handle.id));
   if (std::equal(numbers.begin(), numbers.end(), old)) return;
   std::copy(numbers.begin(), numbers.end(), old);
