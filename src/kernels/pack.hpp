@@ -23,17 +23,48 @@ inline float sum(__m512 x) { return _mm512_reduce_add_ps(x); }
 inline double sum(__m512d x) { return _mm512_reduce_add_pd(x); }
 inline float largest(__m512 x) { return _mm512_reduce_max_ps(x); }
 inline double largest(__m512d x) { return _mm512_reduce_max_pd(x); }
+
+// Sums over the lanes of several vectors at once. Two vectors' neighbours are added, then two such pairs', which leaves each row's four sums in
+// the four quarters.
+inline __m512d pair(__m512d a, __m512d b) { return _mm512_unpacklo_pd(a, b) + _mm512_unpackhi_pd(a, b); }
+inline __m512 pair(__m512 a, __m512 b) { return _mm512_unpacklo_ps(a, b) + _mm512_unpackhi_ps(a, b); }
+inline __m512 two_pairs(__m512 a, __m512 b) {
+  const __m512d x = _mm512_castps_pd(a), y = _mm512_castps_pd(b);
+  return _mm512_castpd_ps(_mm512_unpacklo_pd(x, y)) + _mm512_castpd_ps(_mm512_unpackhi_pd(x, y));
+}
+inline __m512 quarters(__m512 a, __m512 b, __m512 c, __m512 d) {
+  const __m512 ab = _mm512_shuffle_f32x4(a, b, 0x44) + _mm512_shuffle_f32x4(a, b, 0xEE);
+  const __m512 cd = _mm512_shuffle_f32x4(c, d, 0x44) + _mm512_shuffle_f32x4(c, d, 0xEE);
+  return _mm512_shuffle_f32x4(ab, cd, 0x88) + _mm512_shuffle_f32x4(ab, cd, 0xDD);
+}
+inline __m512d quarters(__m512d a, __m512d b, __m512d c, __m512d d) {
+  const __m512d ab = _mm512_shuffle_f64x2(a, b, 0x44) + _mm512_shuffle_f64x2(a, b, 0xEE);
+  const __m512d cd = _mm512_shuffle_f64x2(c, d, 0x44) + _mm512_shuffle_f64x2(c, d, 0xEE);
+  return _mm512_shuffle_f64x2(ab, cd, 0x88) + _mm512_shuffle_f64x2(ab, cd, 0xDD);
+}
+inline __m512 sums(const xsimd::batch<float> (&x)[16]) {
+  const auto four = [&](int i) { return two_pairs(pair(x[i], x[i + 1]), pair(x[i + 2], x[i + 3])); };
+  return quarters(four(0), four(4), four(8), four(12));
+}
+inline __m512d sums(const xsimd::batch<double> (&x)[8]) { return quarters(pair(x[0], x[1]), pair(x[2], x[3]), pair(x[4], x[5]), pair(x[6], x[7])); }
 }  // namespace avx512
 
 /// x * y + z, rounded once.
 inline Pack fma(const Pack& x, const Pack& y, const Pack& z) { return avx512::fma(x, y, z); }
 inline Real sum_of_lanes(const Pack& x) { return avx512::sum(x); }
 inline Real largest_lane(const Pack& x) { return avx512::largest(x); }
+/// The sum over the lanes of each of as many vectors as one has lanes. (xsimd's haddp of 8.1 puts them in another order.)
+inline Pack sums_of_lanes(const Pack (&x)[lanes]) { return avx512::sums(x); }
 
 #else
 
 inline Pack fma(const Pack& x, const Pack& y, const Pack& z) { return xsimd::fma(x, y, z); }
 inline Real sum_of_lanes(const Pack& x) { return xsimd::hadd(x); }
+inline Pack sums_of_lanes(const Pack (&x)[lanes]) {
+  alignas(64) Real sums[lanes];
+  for (Index i = 0; i < lanes; ++i) sums[i] = sum_of_lanes(x[i]);
+  return Pack::load_aligned(sums);
+}
 inline Real largest_lane(const Pack& x) {
   alignas(64) Real buffer[lanes];
   x.store_aligned(buffer);

@@ -32,7 +32,7 @@ void scalar_products(Index k, Real alpha, const Real* a, const Real* b, Index st
     for (Index r = 0; r < rows; ++r) sum[r] = fma(x, load_some(b + r * stride, i, k), sum[r]);
   }
   if constexpr (rows == lanes) {  // the sums over the lanes of all of them at once
-    const Pack made = Pack(alpha) * xsimd::haddp(sum);
+    const Pack made = Pack(alpha) * sums_of_lanes(sum);
     (beta == 0 ? made : fma(Pack(beta), Pack::load_unaligned(c), made)).store_unaligned(c);
   } else {
     for (Index r = 0; r < rows; ++r) put(sum_of_lanes(sum[r]), alpha, beta, c[r]);

@@ -1,8 +1,9 @@
 // Attention in tiles: scores, bias, softmax, dropout and the weighted sum of values, without ever holding all pairs (Dao et al. 2022,
 // 2205.14135, without its online softmax: a tile is some queries by all the keys that they see).
 //
-//   S = factor q k^T + bias,   w = softmax of S over the visible keys,   y = dropout(w) v
+//   S = factor q (k + a_K[r])^T + bias,   w = softmax of S over the visible keys,   y = dropout(w) (v + a_V[r])
 //
+// where the tables a_K and a_V by clipped distance r, if there are any, meet the queries, and the weights summed by distance, once.
 // Kept for backward: two numbers a query, its largest score and one over its sum of exponentials; the weights are computed again, tile by tile. Under a causal
 // mask a tile ends at the last key that its last query sees, so about half of the pairs are never touched. Memory grows with T, not with T^2, unless a bias is
 // given pair by pair. The plain composition, matmul, add, softmax, dropout and matmul, is the oracle in tests.
@@ -26,7 +27,7 @@ constexpr Index queries_of_tile(Index queries) { return queries < 128 ? 32 : 64;
 
 /// Scratch of the calling thread for a tile: it grows to the largest that was ever asked for.
 Real* scratch(std::size_t which, Index count) {
-  thread_local Arena blocks[3];
+  thread_local Arena blocks[6];
   constexpr Index slack = 64;  // whole vectors are read and written behind the end of a row
   blocks[which].reserve((count + slack) * static_cast<Index>(sizeof(Real)));
   return reinterpret_cast<Real*>(blocks[which].at(0));
@@ -38,8 +39,11 @@ struct Attend final : Op {
   bool causal = false, has_pairs = false;
   Index past = 0;                                                                               ///< keys from the cache; they are the first of `keys`
   int past_key = -1, visible = -1, by_pair = -1, by_distance = -1, of_query = -1, of_key = -1;  ///< slots; -1 where absent
-  Index pair_batch = 1, pair_heads = 1, number_batch = 1, distances = 0;
-  bool pair_shared = false;  ///< rows of the batch share the bias by pair, and it has a gradient
+  int key_table = -1, value_table = -1, numbers = -1;                                           ///< numbers of the queries; the keys' follow
+  int sums_by_distance = -1, key_table_sums = -1, value_table_sums = -1;                        ///< outputs: gradients by batch row and head
+  Index pair_batch = 1, pair_heads = 1, number_batch = 1;
+  Index distances = 0, table_rows = 0;  ///< slots of by_distance and rows of the tables: odd, the middle one for distance 0
+  bool pair_shared = false;             ///< rows of the batch share the bias by pair, and it has a gradient
   double probability = 0;
   std::string title;
 
@@ -51,9 +55,11 @@ struct Attend final : Op {
 
   Reads backward_reads() const override {
     Reads reads = Reads::none().input(0).input(1).input(2).output(1);
-    for (const int slot : {visible, by_pair, by_distance, of_query, of_key})
+    for (const int slot : {visible, by_pair, by_distance, of_query, of_key, key_table, value_table})
       if (slot >= 0) reads = reads.input(slot);
-    if (by_distance >= 0) reads = reads.input(by_distance + 1).input(by_distance + 2).output(2);
+    if (numbers >= 0) reads = reads.input(numbers).input(numbers + 1);
+    for (const int output : {sums_by_distance, key_table_sums, value_table_sums})
+      if (output >= 0) reads = reads.output(output);
     return reads;
   }
 
@@ -84,20 +90,23 @@ struct Attend final : Op {
         for (Index b = 0; b < batch; ++b) backward_head(run, b, owner);
       }
     });
-    if (by_distance < 0) return;
-    if (const rows::Sink to = run.sink(by_distance)) {
-      parallel_for(heads, 1, [&](Index begin, Index end) {
-        for (Index h = begin; h < end; ++h) {
-          Real* sum = to.data + h * distances;
-          if (!to.add) std::fill_n(sum, distances, Real{0});
-          for (Index b = 0; b < batch; ++b) vector::add(run.output(2) + (b * heads + h) * distances, sum, distances);
-        }
-      });
-    }
+    if (by_distance >= 0) add_up(run, by_distance, sums_by_distance, batch, heads * distances, distances);
+    if (key_table >= 0) add_up(run, key_table, key_table_sums, batch * heads, table_rows * width, width);
+    if (value_table >= 0) add_up(run, value_table, value_table_sums, batch * heads, table_rows * value_width, value_width);
   }
 
  private:
   static constexpr Index pairs_of_chunk = 4096;
+
+  /// The gradient of an input of `count` numbers, which is the sum of `parts` parts; in chunks.
+  static void add_up(const Run& run, int slot, int output, Index parts, Index count, Index chunk) {
+    const rows::Sink to = run.sink(slot);
+    if (!to) return;
+    parallel_for(count, chunk, [&](Index begin, Index end) {
+      if (!to.add) std::fill(to.data + begin, to.data + end, Real{0});
+      for (Index part = 0; part < parts; ++part) vector::add(run.output(output) + part * count + begin, to.data + begin, end - begin);
+    });
+  }
 
   /// Zeros for everybody, where there is no query that could send anything.
   void no_gradients(const Run& run) const {
@@ -129,13 +138,17 @@ struct Attend final : Op {
       const Operand values = cached ? Operand{run.real(past_key + 1) + row_of(b, h) * past * value_width, value_width} : rows_of(run, 2, t, 0);
       gemm_here(t.rows(), value_width, count, 1, {weights + from, stride}, values, from == 0 ? Real{0} : Real{1}, y, lie.token);
     });
+    if (value_table >= 0) {
+      Real* const sums = sums_of_distances(run, t, weights, seen, stride, scratch(3, t.rows() * table_rows));
+      gemm_here(t.rows(), value_width, table_rows, 1, {sums, table_rows}, {run.real(value_table), value_width}, 1, y, lie.token);
+    }
     for (Index i = 0; i < t.rows(); ++i) vector::scale(y + i * lie.token, normalizer[i].inverse, y + i * lie.token, value_width);
   }
 
   void backward_head(const Run& run, Index b, Index h) const {
     const Index tile = queries_of_tile(queries), tiles = (queries + tile - 1) / tile;
     const rows::Sink dq = run.sink(0), dk = run.sink(1), dv = run.sink(2);
-    if (by_distance >= 0 && run.sink(by_distance)) std::fill_n(run.output(2) + row_of(b, h) * distances, distances, Real{0});
+    if (by_distance >= 0 && run.sink(by_distance)) std::fill_n(run.output(sums_by_distance) + row_of(b, h) * distances, distances, Real{0});
     if (of_key >= 0)
       if (const rows::Sink to = run.sink(of_key); to && !to.add) std::fill_n(to.data + row_of(b, h) * keys, keys, Real{0});
     for (Index at = tiles; at-- > 0;) {  // the last tile sees the most keys, and so is the first to write their gradients
@@ -149,9 +162,14 @@ struct Attend final : Op {
       const Operand dy{run.gradient() + lie(b, h, t.first), lie.token};
       scores(run, t, seen, weights, stride);
       gemm_here(t.rows(), seen, value_width, 1, dy, {value.data, value.stride, true}, 0, slopes, stride);
+      if (value_table >= 0) {  // what the weights by distance met sends its share to each of them
+        Real* const met = scratch(3, t.rows() * table_rows);
+        gemm_here(t.rows(), table_rows, value_width, 1, dy, {run.real(value_table), value_width, true}, 0, met, table_rows);
+        read_distances(run, t, met, seen, slopes, stride);
+      }
       vector::exp_rows_again(weights, triangle(t, seen, stride), reinterpret_cast<const vector::Normalizer*>(run.saved(1)) + row);
       drop(run, t, slopes, seen, stride);
-      if (dv) {
+      if (dv || value_table >= 0) {
         const Real* dropped = weights;
         if (probability > 0) {
           Real* copy = scratch(2, t.rows() * stride);
@@ -160,7 +178,12 @@ struct Attend final : Op {
           dropped = copy;
         }
         const rows::HeadStrides to = run.heads(2);
-        gemm_here(seen, value_width, t.rows(), 1, {dropped, stride, true}, dy, !opens || dv.add ? Real{1} : Real{0}, dv.data + to(b, h, 0), to.token);
+        if (dv) gemm_here(seen, value_width, t.rows(), 1, {dropped, stride, true}, dy, !opens || dv.add ? Real{1} : Real{0}, dv.data + to(b, h, 0), to.token);
+        if (value_table >= 0) {
+          const Operand sums{sums_of_distances(run, t, dropped, seen, stride, scratch(3, t.rows() * table_rows)), table_rows, true};
+          Real* const of_table = run.output(value_table_sums) + row_of(b, h) * table_rows * value_width;
+          gemm_here(table_rows, value_width, t.rows(), 1, sums, dy, opens ? Real{0} : Real{1}, of_table, value_width);
+        }
       }
       vector::softmax_gradient(weights, slopes, triangle(t, seen, stride));
       if (by_pair >= 0 || by_distance >= 0 || of_query >= 0)
@@ -172,6 +195,15 @@ struct Attend final : Op {
       if (dk) {
         const rows::HeadStrides to = run.heads(1);
         gemm_here(seen, width, t.rows(), factor, {slopes, stride, true}, query, !opens || dk.add ? Real{1} : Real{0}, dk.data + to(b, h, 0), to.token);
+      }
+      if (key_table >= 0) {
+        const Operand sums{sums_of_distances(run, t, slopes, seen, stride, scratch(3, t.rows() * table_rows)), table_rows};
+        if (dq) {
+          const rows::HeadStrides to = run.heads(0);
+          gemm_here(t.rows(), width, table_rows, factor, sums, {run.real(key_table), width}, 1, dq.data + to(b, h, t.first), to.token);
+        }
+        Real* const of_table = run.output(key_table_sums) + row_of(b, h) * table_rows * width;
+        gemm_here(table_rows, width, t.rows(), factor, {sums.data, table_rows, true}, query, opens ? Real{0} : Real{1}, of_table, width);
       }
     }
   }
@@ -205,7 +237,18 @@ struct Attend final : Op {
     }
     if (by_distance >= 0) {
       const Real* bias = run.real(by_distance) + t.h * distances;
-      over_distances(run, t, seen, [&](Index i, Index j, Index slot, Index count) { vector::add(bias + slot, to + i * stride + j, count); });
+      over_distances(run, t, seen, distances, [&](Index i, Index j, Index slot, Index count, bool one) {
+        Real* const row = to + i * stride + j;
+        if (one)
+          for (Index n = 0; n < count; ++n) row[n] += bias[slot];
+        else
+          vector::add(bias + slot, row, count);
+      });
+    }
+    if (key_table >= 0) {
+      Real* const met = scratch(4, t.rows() * table_rows);
+      gemm_here(t.rows(), table_rows, width, factor, query, {run.real(key_table), width, true}, 0, met, table_rows);
+      read_distances(run, t, met, seen, to, stride);
     }
     if (of_query >= 0) {
       const Real *own = run.real(of_query) + row_of(t.b, t.h) * queries, *of_keys = run.real(of_key) + row_of(t.b, t.h) * keys;
@@ -220,25 +263,51 @@ struct Attend final : Op {
     }
   }
 
-  /// body(i, j, slot, count) for stretches of neighbouring keys j.. whose slots follow each other.
+  /// body(i, j, slot, count, one) for stretches of neighbouring keys j..: their slots follow each other, or are all the same (`one`), where
+  /// distances lie beyond the first or the last of `slots`.
   template <class Body>
-  void over_distances(const Run& run, const Tile& t, Index seen, const Body& body) const {
-    const double* number = run.numbers(by_distance + 2) + (number_batch == 1 ? 0 : t.b) * keys;
-    const double* of_queries = run.numbers(by_distance + 1) + (number_batch == 1 ? 0 : t.b) * queries + t.first;
-    const Index middle = distances / 2;
-    const auto slot = [&](double query, double of_key_) { return std::clamp<Index>(static_cast<Index>(of_key_ - query) + middle, 0, distances - 1); };
+  void over_distances(const Run& run, const Tile& t, Index seen, Index slots, const Body& body) const {
+    const double* number = run.numbers(numbers + 1) + (number_batch == 1 ? 0 : t.b) * keys;
+    const double* of_queries = run.numbers(numbers) + (number_batch == 1 ? 0 : t.b) * queries + t.first;
+    const Index middle = slots / 2;
     for (Index begin = 0, end = 0; begin < seen; begin = end) {
       for (end = begin + 1; end < seen && number[end] == number[end - 1] + 1; ++end) {
       }
+      const Index all = end - begin;
       for (Index i = 0; i < t.rows(); ++i) {
-        const Index first = slot(of_queries[i], number[begin]), last = slot(of_queries[i], number[end - 1]);
-        if (last - first == end - 1 - begin) {
-          body(i, begin, first, end - begin);
-          continue;
-        }
-        for (Index j = begin; j < end; ++j) body(i, j, slot(of_queries[i], number[j]), Index{1});  // some lie beyond: padding
+        const Index first = static_cast<Index>(number[begin] - of_queries[i]) + middle;  // before it is clipped
+        const Index below = std::clamp<Index>(-first, 0, all), above = std::clamp<Index>(first + all - slots, 0, all), within = all - below - above;
+        if (below > 0) body(i, begin, Index{0}, below, true);
+        if (within > 0) body(i, begin + below, first + below, within, false);
+        if (above > 0) body(i, end - above, slots - 1, above, true);
       }
     }
+  }
+
+  /// Adds to each pair what its query met at its distance: met [rows, table_rows].
+  void read_distances(const Run& run, const Tile& t, const Real* met, Index seen, Real* to, Index stride) const {
+    over_distances(run, t, seen, table_rows, [&](Index i, Index j, Index slot, Index count, bool one) {
+      const Real* from = met + i * table_rows + slot;
+      Real* const row = to + i * stride + j;
+      if (one)
+        for (Index n = 0; n < count; ++n) row[n] += *from;
+      else
+        vector::add(from, row, count);
+    });
+  }
+
+  /// The other way: sums [rows, table_rows] of each query's pairs by distance.
+  Real* sums_of_distances(const Run& run, const Tile& t, const Real* pairs, Index seen, Index stride, Real* sums) const {
+    std::fill_n(sums, t.rows() * table_rows, Real{0});
+    over_distances(run, t, seen, table_rows, [&](Index i, Index j, Index slot, Index count, bool one) {
+      Real* const to = sums + i * table_rows + slot;
+      const Real* row = pairs + i * stride + j;
+      if (one)
+        *to += vector::sum(row, count);
+      else
+        vector::add(row, to, count);
+    });
+    return sums;
   }
 
   void bias_gradient(const Run& run, const Tile& t, Index i, const Real* slopes, Index seen) const {
@@ -254,8 +323,13 @@ struct Attend final : Op {
         }
       }
     if (by_distance >= 0 && run.sink(by_distance)) {
-      Real* to = run.output(2) + row_of(t.b, t.h) * distances;
-      over_distances(run, {t.b, t.h, query, query + 1}, seen, [&](Index, Index j, Index slot, Index count) { vector::add(slopes + j, to + slot, count); });
+      Real* to = run.output(sums_by_distance) + row_of(t.b, t.h) * distances;
+      over_distances(run, {t.b, t.h, query, query + 1}, seen, distances, [&](Index, Index j, Index slot, Index count, bool one) {
+        if (one)
+          to[slot] += vector::sum(slopes + j, count);
+        else
+          vector::add(slopes + j, to + slot, count);
+      });
     }
     if (of_query >= 0) {
       if (const rows::Sink to = run.sink(of_query)) {
@@ -293,11 +367,21 @@ struct Attend final : Op {
       if (forward) {
         log_scratch_products(all, rows, seen, width, false, true);
         log_scratch_products(all, rows, value_width, seen, false, false);
+        if (key_table >= 0) log_scratch_products(all, rows, table_rows, width, false, true);
+        if (value_table >= 0) log_scratch_products(all, rows, value_width, table_rows, false, false);
       } else {
         log_scratch_products(all, rows, seen, value_width, false, true);
         log_scratch_products(all, seen, value_width, rows, true, false);
         log_scratch_products(all, rows, width, seen, false, false);
         log_scratch_products(all, seen, width, rows, true, false);
+        if (key_table >= 0) {
+          log_scratch_products(all, rows, width, table_rows, false, false);
+          log_scratch_products(all, table_rows, width, rows, true, false);
+        }
+        if (value_table >= 0) {
+          log_scratch_products(all, rows, table_rows, value_width, false, true);
+          log_scratch_products(all, table_rows, value_width, rows, true, false);
+        }
       }
     }
   }
@@ -346,16 +430,40 @@ Tensor attend(Tape& tape, Tensor query, Tensor key, Tensor value, const ScoreBia
     op->pair_batch = s[0], op->pair_heads = s[1];
     op->pair_shared = learned && s[0] == 1 && q[0] > 1;
   }
-  if (bias.by_distance) {
-    const Shape s = tape.shape(bias.by_distance), qn = tape.shape(bias.query), kn = tape.shape(bias.key);
-    require(s.rank() == 2 && s[0] == q[1] && s[1] % 2 == 1, "attend: a bias by distance is [H, 2 R + 1], not {}", s.text());
+  if (bias.by_distance || bias.key_table || bias.value_table) {
+    const Shape qn = tape.shape(bias.query), kn = tape.shape(bias.key);
     require(qn.rank() == 2 && kn.rank() == 2 && qn[0] == kn[0] && (qn[0] == 1 || qn[0] == q[0]) && qn[1] == q[2] && kn[1] == k[2],
             "attend: position numbers {} and {} do not fit", qn.text(), kn.text());
-    op->by_distance = next(bias.by_distance);
-    next(bias.query), next(bias.key);
-    op->distances = s[1];
+    op->numbers = next(bias.query);
+    next(bias.key);
     op->number_batch = qn[0];
-    outputs.push_back({Element::real, {q[0], q[1], tape.graph()[bias.by_distance.id].differentiable ? s[1] : 0}, true});  // room for the gradient's sums
+  }
+  const auto room = [&](Tensor learned, Shape shape) {  // for the parts of a gradient
+    if (!tape.graph()[learned.id].differentiable) shape.set(0, 0);
+    outputs.push_back({Element::real, shape, true});
+    return static_cast<int>(outputs.size()) - 1;
+  };
+  if (bias.by_distance) {
+    const Shape s = tape.shape(bias.by_distance);
+    require(s.rank() == 2 && s[0] == q[1] && s[1] % 2 == 1, "attend: a bias by distance is [H, 2 R + 1], not {}", s.text());
+    op->by_distance = next(bias.by_distance);
+    op->distances = s[1];
+    op->sums_by_distance = room(bias.by_distance, {q[0], q[1], s[1]});
+  }
+  const auto table = [&](Tensor given, Index of_width, const char* of) {
+    const Shape s = tape.shape(given);
+    require(s.rank() == 2 && s[0] % 2 == 1 && s[1] == of_width && (op->table_rows == 0 || op->table_rows == s[0]),
+            "attend: the table by distance for {} is [2 R + 1, {}], not {}", of, of_width, s.text());
+    op->table_rows = s[0];
+    return next(given);
+  };
+  if (bias.key_table) {
+    op->key_table = table(bias.key_table, q[3], "keys");
+    op->key_table_sums = room(bias.key_table, {q[0], q[1], op->table_rows, q[3]});
+  }
+  if (bias.value_table) {
+    op->value_table = table(bias.value_table, v[3], "values");
+    op->value_table_sums = room(bias.value_table, {q[0], q[1], op->table_rows, v[3]});
   }
   if (bias.of_query) {
     require(tape.shape(bias.of_query) == Shape({q[0], q[1], q[2]}) && tape.shape(bias.of_key) == Shape({q[0], q[1], k[2]}),
@@ -378,7 +486,11 @@ OpExamples attend() {
              if (draw.coin()) bias.by_pair = draw.tensor(tape, {draw.coin() ? batch : 1, heads, queries, keys});
              if (draw.coin()) {
                const Index numbered = draw.coin() ? batch : 1;
-               bias.by_distance = draw.tensor(tape, {heads, 39});
+               const Index beyond = draw.coin() ? 1 : 19;  // the tables by distance are clipped there
+               const bool biased = draw.coin();
+               if (biased) bias.by_distance = draw.tensor(tape, {heads, 39});
+               if (!biased || draw.coin()) bias.key_table = draw.tensor(tape, {2 * beyond + 1, width});
+               if (draw.coin()) bias.value_table = draw.tensor(tape, {2 * beyond + 1, tape.shape(v)[3]});
                bias.query = draw.numbers(tape, {numbered, queries});
                bias.key = draw.numbers(tape, {numbered, keys});
              }

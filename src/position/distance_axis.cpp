@@ -3,7 +3,7 @@
 namespace sextant {
 
 DistanceAxis distance_axis(Tape& tape, const Site& site, const Places& places) {
-  if (site.reach > 0 && !site.real_numbers && !site.renumbers_sinks) return {whole_distances(tape, site.reach), places, true, {}};
+  if (site.whole_distances()) return {whole_distances(tape, site.reach), places, true, {}};
   const Shape q = tape.shape(places.query), k = tape.shape(places.key);
   const Index most = site.distances > 0 ? site.distances : q[0] * q[1] * k[1];
   const Distances found = distances(tape, places.query, places.key, most, [site](double query, double key) { return site.distance(query, key); });

@@ -99,12 +99,12 @@ TEST_CASE("attention in tiles gives what its plain definition gives, for every s
       CHECK(difference(plain.gradients, tiles.gradients) < same);
       CHECK(std::ranges::any_of(plain.gradients, [](Real g) { return g != 0; }));
     }
-  for (const char* name : {"none", "learned", "sinusoidal", "rope", "xpos", "alibi", "t5", "kerple", "sandwich", "fire", "forgetting", "pope"})
+  for (const char* name : {"none", "learned", "sinusoidal", "rope", "xpos", "alibi", "t5", "kerple", "sandwich", "fire", "forgetting", "pope", "shaw"})
     CHECK(tiled.contains(name));
 }
 
 TEST_CASE("the memory of attention in tiles grows with the length, not with its square") {
-  for (const char* name : {"none", "rope", "alibi", "t5", "kerple", "sandwich", "forgetting"}) {
+  for (const char* name : {"none", "rope", "alibi", "t5", "kerple", "sandwich", "forgetting", "shaw"}) {
     CAPTURE(name);
     const auto bytes = [&](Index length) {
       const Transformer model({.kind = Kind::decoder, .vocab = vocab, .layers = 1, .dim = 8, .heads = 2, .ffn_dim = 8}, {{}, with_scheme(name)}, length);

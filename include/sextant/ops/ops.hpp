@@ -71,19 +71,20 @@ Tensor softmax(Tape& tape, Tensor scores, const Visible& visible);
 // ---- attend
 /// What is added to the scores of attention; absent parts are zero.
 struct ScoreBias {
-  Tensor by_pair = {};                ///< [B|1, H|1, Tq, Tk]; all heads where it is learned
-  Tensor by_distance = {};            ///< [H, 2 R + 1], whose slot R + key number - query number belongs to a pair; numbers are whole
-  Numbers query = {}, key = {};       ///< [P, Tq] and [P, Tk], the numbers for it
-  Tensor instead_of_query = {};       ///< what meets the keys, where it is not the query as it stands
-  double factor = 0;                  ///< of q k^T; 0: 1 / sqrt(d)
-  Tensor of_query = {}, of_key = {};  ///< [B, H, Tq] and [B, H, Tk], both or none
+  Tensor by_pair = {};                      ///< [B|1, H|1, Tq, Tk]; all heads where it is learned
+  Tensor by_distance = {};                  ///< [H, 2 R + 1], whose slot R + key number - query number belongs to a pair; numbers are whole
+  Tensor key_table = {}, value_table = {};  ///< [2 R + 1, d] and [2 R + 1, e]: added to every key, and value, by distance; those beyond R share a row
+  Numbers query = {}, key = {};             ///< [P, Tq] and [P, Tk], the numbers for them
+  Tensor instead_of_query = {};             ///< what meets the keys, where it is not the query as it stands
+  double factor = 0;                        ///< of q k^T; 0: 1 / sqrt(d)
+  Tensor of_query = {}, of_key = {};        ///< [B, H, Tq] and [B, H, Tk], both or none
 };
 /// Keys [B, H, C, d] and values [B, H, C, e] from a cache, which stand before the given ones; no gradient passes then.
 struct PastKeys {
   Tensor key = {}, value = {};
 };
-/// softmax(factor * q k^T + bias over what is visible) v, with dropout on the weights, in tiles: q [B, H, Tq, d], k [B, H, Tk, d],
-/// v [B, H, Tk, e] -> [B, H, Tq, e]. The draws of the dropout are those of the op of that name at the same place.
+/// softmax(factor * q (k + key_table)^T + bias over what is visible) (v + value_table), with dropout on the weights, in tiles: q [B, H, Tq, d], k [B, H, Tk,
+/// d], v [B, H, Tk, e] -> [B, H, Tq, e]. The draws of the dropout are those of the op of that name at the same place.
 Tensor attend(Tape& tape, Tensor query, Tensor key, Tensor value, const ScoreBias& bias, const Visible& visible, double factor, double dropout,
               std::string_view name, const PastKeys& past = {});
 

@@ -74,6 +74,8 @@ struct Site {
   double distance(double query, double key) const {
     return renumbers_sinks && key < static_cast<double>(window.sinks) ? query_number(query) - key : query - key;
   }
+  /// Whether a pair's distance is a whole number, its query's less its key's.
+  bool whole_distances() const { return reach > 0 && !real_numbers && !renumbers_sinks; }
   bool fractional_numbers() const { return real_numbers || extension.method == "linear"; }
   /// A position, or a distance, under linear interpolation.
   double interpolated(double number) const { return extension.method == "linear" ? number / extension.factor : number; }
@@ -110,8 +112,8 @@ class Scheme {
   virtual void begin(Tape& /*tape*/, const Site& /*site*/, const Places& /*places*/) {}
   virtual Tensor embed(Tape& /*tape*/, Tensor x) { return x; }
   virtual std::pair<Tensor, Tensor> transform(Tape& /*tape*/, Tensor query, Tensor key) { return {query, key}; }
-  /// What is added to q k^T / sqrt(d), from a scheme that leaves scores and weights alone otherwise. It does not look at values,
-  /// and at keys only where caches_raw_keys() says so: others may still lie in a cache.
+  /// What is added to q k^T / sqrt(d), or to keys and values by distance, from a scheme that leaves scores and weights alone otherwise. It does not look at
+  /// values, and at keys only where caches_raw_keys() says so: others may still lie in a cache.
   virtual std::optional<ScoreBias> bias(Tape& /*tape*/, const Attending& /*attending*/) { return std::nullopt; }
   /// Scores [B, H, Tq, Tk] before masking.
   virtual Tensor score(Tape& tape, const Attending& attending);

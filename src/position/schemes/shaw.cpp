@@ -19,29 +19,49 @@ class Shaw final : public Scheme {
  public:
   Shaw(Index clip, bool values) : clip_(clip), rows_(2 * clip + 1), values_(values) {}
 
-  void begin(Tape& tape, const Site& site, const Places& places) override {
-    index_ = index_from_pairs(tape, places.query, places.key, [site, clip = static_cast<double>(clip_)](double q, double k) {
-      return static_cast<Index>(std::trunc(std::clamp(-site.distance(q, k), -clip, clip)) + clip);
-    });
+  void begin(Tape& /*tape*/, const Site& site, const Places& places) override {
+    site_ = site;
+    places_ = places;
+  }
+
+  /// Where distances are whole numbers: attention in tiles knows such tables.
+  std::optional<ScoreBias> bias(Tape& tape, const Attending& a) override {
+    if (!site_.whole_distances()) return std::nullopt;
+    return ScoreBias{.key_table = table(tape, "key_table", a),
+                     .value_table = values_ ? table(tape, "value_table", a) : Tensor{},
+                     .query = places_.query,
+                     .key = places_.key};
   }
 
   Tensor score(Tape& tape, const Attending& a) override {
-    const Tensor table = tape.parameter("key_table", {rows_, a.head_width}, Initial::normal(0.02));
-    const Tensor slots = matmul(tape, a.query, table, Transpose::no, Transpose::yes, 1 / std::sqrt(static_cast<double>(a.head_width)));  // [B, H, Tq, 2k+1]
-    return add(tape, Scheme::score(tape, a), gather_relative(tape, slots, index_));
+    const double factor = 1 / std::sqrt(static_cast<double>(a.head_width));
+    const Tensor slots = matmul(tape, a.query, table(tape, "key_table", a), Transpose::no, Transpose::yes, factor);  // [B, H, Tq, 2k+1]
+    return add(tape, matmul(tape, a.query, a.key, Transpose::no, Transpose::yes, factor), gather_relative(tape, slots, index(tape)));
   }
 
   Tensor mix(Tape& tape, const Attending& a, Tensor weights, Tensor value) override {
     const Tensor plain = Scheme::mix(tape, a, weights, value);
     if (!values_) return plain;
-    const Tensor table = tape.parameter("value_table", {rows_, a.head_width}, Initial::normal(0.02));
-    return add(tape, plain, matmul(tape, scatter_relative(tape, weights, index_, rows_), table));
+    return add(tape, plain, matmul(tape, scatter_relative(tape, weights, index(tape), rows_), table(tape, "value_table", a)));
   }
 
  private:
+  Tensor table(Tape& tape, const char* name, const Attending& a) const { return tape.parameter(name, {rows_, a.head_width}, Initial::normal(0.02)); }
+
+  /// The row of each pair, [P, Tq, Tk].
+  Indices index(Tape& tape) {
+    if (!index_)
+      index_ = index_from_pairs(tape, places_.query, places_.key, [site = site_, clip = static_cast<double>(clip_)](double q, double k) {
+        return static_cast<Index>(std::trunc(std::clamp(-site.distance(q, k), -clip, clip)) + clip);
+      });
+    return index_;
+  }
+
   Index clip_, rows_;
   bool values_;
-  Indices index_;  // [P, Tq, Tk]
+  Site site_;
+  Places places_;
+  Indices index_;
 };
 
 }  // namespace
