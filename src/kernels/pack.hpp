@@ -24,6 +24,38 @@ inline double sum(__m512d x) { return _mm512_reduce_add_pd(x); }
 inline float largest(__m512 x) { return _mm512_reduce_max_ps(x); }
 inline double largest(__m512d x) { return _mm512_reduce_max_pd(x); }
 
+/// The first lanes of what lies at x; zeros in the others.
+inline __m512 load(Index count, const float* x) { return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << count) - 1), x); }
+inline __m512d load(Index count, const double* x) { return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1U << count) - 1), x); }
+
+/// Writes the first lanes, a half, a quarter and so on at a time: a store under a mask is slow, and what it wrote even slower to read again.
+inline void store(Index count, __m512 value, float* to) {
+  if ((count & 8) != 0) {
+    _mm256_storeu_ps(to, _mm512_castps512_ps256(value));
+    value = _mm512_shuffle_f32x4(value, value, 0x4E);
+    to += 8;
+  }
+  __m128 rest = _mm512_castps512_ps128(value);
+  if ((count & 4) != 0) {
+    _mm_storeu_ps(to, rest);
+    rest = _mm256_extractf128_ps(_mm512_castps512_ps256(value), 1);
+    to += 4;
+  }
+  alignas(16) float last[4];
+  _mm_store_ps(last, rest);
+  for (Index i = 0; i < (count & 3); ++i) to[i] = last[i];
+}
+inline void store(Index count, __m512d value, double* to) {
+  if ((count & 4) != 0) {
+    _mm256_storeu_pd(to, _mm512_castpd512_pd256(value));
+    value = _mm512_shuffle_f64x2(value, value, 0x4E);
+    to += 4;
+  }
+  alignas(32) double last[4];
+  _mm256_store_pd(last, _mm512_castpd512_pd256(value));
+  for (Index i = 0; i < (count & 3); ++i) to[i] = last[i];
+}
+
 // Sums over the lanes of several vectors at once. Two vectors' neighbours are added, then two such pairs', which leaves each row's four sums in
 // the four quarters.
 inline __m512d pair(__m512d a, __m512d b) { return _mm512_unpacklo_pd(a, b) + _mm512_unpackhi_pd(a, b); }
@@ -76,16 +108,24 @@ inline Real largest_lane(const Pack& x) {
 /// Numbers i.. of a row of n; zeros behind its end.
 inline Pack load_some(const Real* row, Index i, Index n) {
   if (i + lanes <= n) return Pack::load_unaligned(row + i);
+#ifdef __AVX512F__
+  return avx512::load(n - i, row + i);
+#else
   alignas(64) Real last[lanes] = {};
   std::copy(row + i, row + n, last);
   return Pack::load_aligned(last);
+#endif
 }
 
 inline void store_some(const Pack& value, Real* row, Index i, Index n) {
   if (i + lanes <= n) return value.store_unaligned(row + i);
+#ifdef __AVX512F__
+  avx512::store(n - i, value, row + i);
+#else
   alignas(64) Real last[lanes];
   value.store_aligned(last);
   std::copy(last, last + n - i, row + i);
+#endif
 }
 
 }  // namespace sextant

@@ -51,17 +51,20 @@ void scatter(const Extents& e, const Real* pairs, const std::int32_t* index, row
 void rotate(const RotationExtents& e, PairLayout layout, Index begin, Index end, const rows::HeadStrides& lie, const Real* x, const Real* cosine,
             const Real* sine, bool back, rows::Sink y) {
   const Index planes = e.rotated / 2;
-  const auto turn = [&](auto next_plane, Index partner) {  // from one plane's first channel to the next plane's, and to its own second
-    const auto put = [&](Real& to, Real value) { to = y.add ? to + value : value; };
+  const auto turn = [&](auto next_plane, Index partner, auto add) {  // from one plane's first channel to the next plane's, and to its own second
+    const auto put = [add](Real& to, Real value) { to = add() ? to + value : value; };
     for (Index token = begin; token < end; ++token) {
       const Index t = token % e.length, b = token / e.length;
       const Index angle_row = ((e.angle_batch == 1 ? 0 : b) * e.length + t) * planes;
+      const Real* __restrict cosines = cosine + angle_row;
+      const Real* __restrict sines = sine + angle_row;
+      const Real sign = back ? Real{-1} : Real{1};
       for (Index h = 0; h < e.heads; ++h) {
         const Index at = lie(b, h, t);
-        const Real* in = x + at;
-        Real* out = y.data + at;
+        const Real* __restrict in = x + at;
+        Real* __restrict out = y.data + at;
         for (Index c = 0; c < planes; ++c) {
-          const Real cos = cosine[angle_row + c], sin = back ? -sine[angle_row + c] : sine[angle_row + c];
+          const Real cos = cosines[c], sin = sign * sines[c];
           const Index first = c * next_plane(), second = first + partner;
           const Real a = in[first], other = in[second];
           put(out[first], a * cos - other * sin);
@@ -71,10 +74,13 @@ void rotate(const RotationExtents& e, PairLayout layout, Index begin, Index end,
       }
     }
   };
-  if (layout == PairLayout::half)
-    turn(std::integral_constant<Index, 1>{}, planes);
-  else
-    turn(std::integral_constant<Index, 2>{}, 1);
+  const auto in_layout = [&](auto add) {
+    if (layout == PairLayout::half)
+      turn(std::integral_constant<Index, 1>{}, planes, add);
+    else
+      turn(std::integral_constant<Index, 2>{}, 1, add);
+  };
+  y.add ? in_layout(std::true_type{}) : in_layout(std::false_type{});
 }
 
 }  // namespace sextant::relative

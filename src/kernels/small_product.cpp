@@ -24,18 +24,55 @@ struct Columns {
   Index stride;
 };
 
+/// to [8, 8] = from [8, 8]^T: numbers of a few rows are woven together step by step.
+void transpose_block(const Real* from, Index from_stride, Real* to, Index to_stride) {
+#if defined(__AVX__) && !defined(SEXTANT_DOUBLE)
+  __m256 row[8], half[8];
+  for (int i = 0; i < 8; ++i) row[i] = _mm256_loadu_ps(from + i * from_stride);
+  for (int i = 0; i < 8; i += 2) {
+    half[i] = _mm256_unpacklo_ps(row[i], row[i + 1]);
+    half[i + 1] = _mm256_unpackhi_ps(row[i], row[i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    row[i] = _mm256_shuffle_ps(half[i], half[i + 2], 0x44);
+    row[i + 1] = _mm256_shuffle_ps(half[i], half[i + 2], 0xEE);
+    row[i + 2] = _mm256_shuffle_ps(half[i + 1], half[i + 3], 0x44);
+    row[i + 3] = _mm256_shuffle_ps(half[i + 1], half[i + 3], 0xEE);
+  }
+  for (int i = 0; i < 4; ++i) {
+    _mm256_storeu_ps(to + i * to_stride, _mm256_permute2f128_ps(row[i], row[i + 4], 0x20));
+    _mm256_storeu_ps(to + (i + 4) * to_stride, _mm256_permute2f128_ps(row[i], row[i + 4], 0x31));
+  }
+#else
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) to[j * to_stride + i] = from[i * from_stride + j];
+#endif
+}
+
 /// b as it lies, or copied where it is transposed or its rows end within a vector.
 Columns columns_of(Operand b, Index n, Index k) {
   if (!b.transposed && n % lanes == 0) return {b.data, b.stride};
   thread_local std::vector<Real, xsimd::aligned_allocator<Real, 64>> copy;  // a load across two lines of the cache is two
   const Index stride = vector::padded(n);
   if (static_cast<Index>(copy.size()) < k * stride) copy.resize(static_cast<std::size_t>(k * stride));
-  for (Index p = 0; p < k; ++p) std::fill(copy.begin() + p * stride + n, copy.begin() + (p + 1) * stride, Real{0});
-  constexpr Index block = 16;  // a few rows of both at a time
-  for (Index first = 0; first < n; first += block)
+  if (!b.transposed) {
     for (Index p = 0; p < k; ++p)
-      for (Index j = first; j < std::min(n, first + block); ++j)
-        copy[static_cast<std::size_t>(p * stride + j)] = b.transposed ? b.data[j * b.stride + p] : b.data[p * b.stride + j];
+      for (Index j = 0; j < n; j += lanes) load_some(b.data + p * b.stride, j, n).store_aligned(copy.data() + p * stride + j);
+    return {copy.data(), stride};
+  }
+  if (n < stride)
+    for (Index p = 0; p < k; ++p) Pack(Real{0}).store_aligned(copy.data() + (p + 1) * stride - lanes);
+  constexpr Index block = 8;
+  for (Index j = 0; j < n; j += block)
+    for (Index p = 0; p < k; p += block) {
+      const Real* from = b.data + j * b.stride + p;
+      Real* const to = copy.data() + p * stride + j;
+      if (j + block <= n && p + block <= k)
+        transpose_block(from, b.stride, to, stride);
+      else
+        for (Index y = 0; y < std::min(block, k - p); ++y)
+          for (Index x = 0; x < std::min(block, n - j); ++x) to[y * stride + x] = from[x * b.stride + y];
+    }
   return {copy.data(), stride};
 }
 
@@ -75,9 +112,8 @@ void block(Index n, Index k, Real alpha, const Real* a, Index a_row, Index a_ste
         (beta == 0 ? made : made + Pack(beta) * Pack::load_unaligned(to)).store_unaligned(to);
         continue;
       }
-      alignas(64) Real last[lanes];
-      (Pack(alpha) * sum[i][j]).store_aligned(last);
-      for (Index t = 0; t < n - j * lanes; ++t) to[t] = beta == 0 ? last[t] : last[t] + beta * to[t];
+      const Pack made = Pack(alpha) * sum[i][j];
+      store_some(beta == 0 ? made : made + Pack(beta) * load_some(to, 0, n - j * lanes), to, 0, n - j * lanes);
     }
 }
 

@@ -15,18 +15,21 @@ namespace {
 #define SEXTANT_FLOAT_AVX512
 #endif
 
-/// Copies the last, partial pack of a row to a full one filled up with `filler`.
-Pack partial(const Real* x, Index n, Real filler) {
-  alignas(64) Real buffer[lanes];
-  std::fill(std::copy(x, x + n, buffer), buffer + lanes, filler);
-  return Pack::load_aligned(buffer);
+/// The places of a vector.
+Pack places() {
+  alignas(64) Real numbers[lanes];
+  for (Index i = 0; i < lanes; ++i) numbers[i] = static_cast<Real>(i);
+  return Pack::load_aligned(numbers);
 }
 
-void store_partial(const Pack& value, Real* y, Index n) {
-  alignas(64) Real buffer[lanes];
-  value.store_aligned(buffer);
-  std::copy(buffer, buffer + n, y);
-}
+/// x with `filler` from place n on.
+Pack first_of(const Pack& x, Index n, Real filler) { return xsimd::select(places() < Pack(static_cast<Real>(n)), x, Pack(filler)); }
+
+/// The last, partial pack of a row, filled up with zeros, or with `filler`.
+Pack partial(const Real* x, Index n) { return load_some(x, 0, n); }
+Pack partial(const Real* x, Index n, Real filler) { return filler == 0 ? partial(x, n) : first_of(partial(x, n), n, filler); }
+
+void store_partial(const Pack& value, Real* y, Index n) { store_some(value, y, 0, n); }
 
 /// exp(x), within two units in the last place; 0 at -infinity, NaN at NaN.
 #ifdef SEXTANT_FLOAT_AVX512
@@ -143,16 +146,6 @@ Real exp_shifted(const Real* x, Real shift, Real* y, Index n) {
 Index padded(Index n) { return (n + lanes - 1) / lanes * lanes; }
 
 namespace {
-
-/// The places of a vector.
-Pack places() {
-  alignas(64) Real numbers[lanes];
-  for (Index i = 0; i < lanes; ++i) numbers[i] = static_cast<Real>(i);
-  return Pack::load_aligned(numbers);
-}
-
-/// x with `filler` from place n on.
-Pack first_of(const Pack& x, Index n, Real filler) { return xsimd::select(places() < Pack(static_cast<Real>(n)), x, Pack(filler)); }
 
 /// x = exp(x - shift) for the first n numbers, 0 up to the stride; returns the sum.
 Real exp_to(Real* x, Real shift, Index n, Index stride) {

@@ -107,6 +107,13 @@ std::string reason() {
   return text;
 }
 
+Handle text_transfer(ErrorKind kind, std::string_view place) {
+  constexpr std::size_t buffer = 16384;  // hundreds of references to texts
+  Handle transfer = owned(kind, H5Pcreate(H5P_DATASET_XFER), H5Pclose, place, "settings");
+  checked(kind, H5Pset_buffer(transfer.id(), buffer, nullptr, nullptr), place, "settings");
+  return transfer;
+}
+
 Handle text_type(ErrorKind kind, std::string_view place, H5T_cset_t characters) {
   Handle type = owned(kind, H5Tcopy(H5T_C_S1), H5Tclose, place, "text type");
   checked(kind, H5Tset_size(type.id(), H5T_VARIABLE), place, "text type");

@@ -201,7 +201,7 @@ std::vector<std::string> Dataset::read_texts(Index count) const {
   require_stored(handle_, static_cast<std::uint64_t>(count) * sizeof(char*), sizeof(char*), place_);
   // Each text with its zero byte; a file that names one text many times could otherwise grow without end.
   TextMemory memory{file_size(handle_.id(), place_) + static_cast<std::uint64_t>(count), {}};
-  const Handle transfer = owned(kind, H5Pcreate(H5P_DATASET_XFER), H5Pclose, place_, "settings");
+  const Handle transfer = text_transfer(kind, place_);
   checked(kind, H5Pset_vlen_mem_manager(transfer.id(), TextMemory::take, &memory, TextMemory::give_back, &memory), place_, "settings");
   std::vector<char*> pointers(static_cast<std::size_t>(count));
   checked(kind, H5Dread(handle_.id(), type.id(), H5S_ALL, H5S_ALL, transfer.id(), pointers.data()), place_, "read");

@@ -129,7 +129,7 @@ Dataset Group::write_text(const std::string& name, std::string_view text) {
   const std::vector<const char*> pointer = pointers_to({&copy, 1}, place);
   const Handle type = text_type(kind, place, H5T_CSET_UTF8);
   Dataset dataset = create_dataset(name, type.id(), space_of({}, place).id(), dataset_settings(place).id());
-  checked(kind, H5Dwrite(dataset.handle_.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointer.data()), place, "write");
+  checked(kind, H5Dwrite(dataset.handle_.id(), type.id(), H5S_ALL, H5S_ALL, text_transfer(kind, place).id(), pointer.data()), place, "write");
   return dataset;
 }
 
@@ -139,7 +139,7 @@ Dataset Group::write_texts(const std::string& name, std::span<const std::string>
   const Handle type = text_type(kind, place, H5T_CSET_UTF8);
   const Handle space = space_of({static_cast<Index>(texts.size())}, place);
   Dataset dataset = create_dataset(name, type.id(), space.id(), dataset_settings(place).id());
-  checked(kind, H5Dwrite(dataset.handle_.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()), place, "write");
+  checked(kind, H5Dwrite(dataset.handle_.id(), type.id(), H5S_ALL, H5S_ALL, text_transfer(kind, place).id(), pointers.data()), place, "write");
   return dataset;
 }
 
