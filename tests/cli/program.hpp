@@ -13,6 +13,13 @@
 
 namespace sextant {
 
+/// Where the program runs many times slower, trainings that show what the other builds show as well are cut short.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
 inline Exit run_program(std::vector<std::string> arguments, const std::filesystem::path& folder = {}) {
   Command command;
   command.arguments = {SEXTANT_PROGRAM};

@@ -86,6 +86,7 @@ TEST_CASE("plan writes nothing and tells runs, time and disk") {
 }
 
 TEST_CASE("a run gives the same bits for 1, 2 and 3 threads, and stopped by SIGTERM and continued") {
+  const std::int64_t steps = sanitized ? 600 : 3000;
   const fs::path folder = test_folder("bits");
   const fs::path file = write_file(folder / "run.toml", experiment.substr(0, experiment.find("[ablate]")) + "log_every = 1\n[position]\nscheme = \"t5\"\n");
   const auto command = [&](const std::string& out, const std::string& threads, const std::string& steps) {
@@ -99,8 +100,8 @@ TEST_CASE("a run gives the same bits for 1, 2 and 3 threads, and stopped by SIGT
   CHECK(bytes("t1", "00000040") == bytes("t3", "00000040"));
 
   // A longer run, stopped in the middle, at a moment of its own.
-  REQUIRE(run_program(command("whole", "1", "3000")).code == 0);
-  std::vector<std::string> arguments = command("parts", "1", "3000");
+  REQUIRE(run_program(command("whole", "1", std::to_string(steps))).code == 0);
+  std::vector<std::string> arguments = command("parts", "1", std::to_string(steps));
   int stops = 0;
   for (;;) {
     Command child_command;
@@ -119,7 +120,9 @@ TEST_CASE("a run gives the same bits for 1, 2 and 3 threads, and stopped by SIGT
     ++stops;
   }
   CHECK(stops == 3);
-  CHECK(bytes("whole", "00003000") == bytes("parts", "00003000"));
+  const std::string last = fmt::format("{:08}", steps);
+  REQUIRE(!bytes("whole", last).empty());
+  CHECK(bytes("whole", last) == bytes("parts", last));
   // The metrics tell one story, without gaps or repetitions.
   std::ifstream metrics(folder / "parts" / "metrics.jsonl");
   std::int64_t expected = 0;
@@ -127,7 +130,7 @@ TEST_CASE("a run gives the same bits for 1, 2 and 3 threads, and stopped by SIGT
     const auto json = read_json(line);
     if (json.contains("loss")) REQUIRE(json.at("step") == ++expected);
   }
-  CHECK(expected == 3000);
+  CHECK(expected == steps);
 }
 
 TEST_CASE("a run that diverges is recorded as such, exit code 4, and takes no other along") {
@@ -195,12 +198,17 @@ TEST_CASE("a trained run answers prompts in words") {
   const fs::path folder = test_folder("generate");
   for (const char* kind : {"encoder", "decoder", "seq2seq"}) {
     const std::string out = (folder / kind).string();
-    REQUIRE(run_program({"train", "--quiet", "--model", "models/word-order.toml", "--set", std::string("model.kind=") + kind, "--set", "task.name=word_order",
-                         "--set", "position.scheme=learned", "--out", out})
-                .code == 0);
+    std::vector<std::string> training = {"train",   "--quiet",
+                                         "--model", "models/word-order.toml",
+                                         "--set",   std::string("model.kind=") + kind,
+                                         "--set",   "task.name=word_order",
+                                         "--set",   "position.scheme=learned",
+                                         "--out",   out};
+    if (sanitized) training.insert(training.end(), {"--set", "train.steps=60"});  // too few to learn it
+    REQUIRE(run_program(training).code == 0);
     const Exit answer = run_program({"generate", out, "--prompt", "dog bit man"});
     CAPTURE(answer.errors);
     CHECK(answer.code == 0);
-    CHECK(answer.output == (std::string(kind) == "encoder" ? "<agent> <verb> <patient>\n" : "dog bit man\n"));
+    if (!sanitized) CHECK(answer.output == (std::string(kind) == "encoder" ? "<agent> <verb> <patient>\n" : "dog bit man\n"));
   }
 }
