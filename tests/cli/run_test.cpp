@@ -1,5 +1,6 @@
 // Runs from the outside: the same bits for any number of threads, for jobs side by side, and for a run that was stopped.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include "sextant/experiment/json.hpp"
 
 #include <csignal>
@@ -86,7 +87,7 @@ TEST_CASE("plan writes nothing and tells runs, time and disk") {
 }
 
 TEST_CASE("a run gives the same bits for 1, 2 and 3 threads, and stopped by SIGTERM and continued") {
-  const std::int64_t steps = sanitized ? 600 : 3000;
+  const std::int64_t many = sanitized ? 600 : 3000;
   const fs::path folder = test_folder("bits");
   const fs::path file = write_file(folder / "run.toml", experiment.substr(0, experiment.find("[ablate]")) + "log_every = 1\n[position]\nscheme = \"t5\"\n");
   const auto command = [&](const std::string& out, const std::string& threads, const std::string& steps) {
@@ -100,8 +101,8 @@ TEST_CASE("a run gives the same bits for 1, 2 and 3 threads, and stopped by SIGT
   CHECK(bytes("t1", "00000040") == bytes("t3", "00000040"));
 
   // A longer run, stopped in the middle, at a moment of its own.
-  REQUIRE(run_program(command("whole", "1", std::to_string(steps))).code == 0);
-  std::vector<std::string> arguments = command("parts", "1", std::to_string(steps));
+  REQUIRE(run_program(command("whole", "1", std::to_string(many))).code == 0);
+  std::vector<std::string> arguments = command("parts", "1", std::to_string(many));
   int stops = 0;
   for (;;) {
     Command child_command;
@@ -120,7 +121,7 @@ TEST_CASE("a run gives the same bits for 1, 2 and 3 threads, and stopped by SIGT
     ++stops;
   }
   CHECK(stops == 3);
-  const std::string last = fmt::format("{:08}", steps);
+  const std::string last = fmt::format("{:08}", many);
   REQUIRE(!bytes("whole", last).empty());
   CHECK(bytes("whole", last) == bytes("parts", last));
   // The metrics tell one story, without gaps or repetitions.
@@ -130,7 +131,7 @@ TEST_CASE("a run gives the same bits for 1, 2 and 3 threads, and stopped by SIGT
     const auto json = read_json(line);
     if (json.contains("loss")) REQUIRE(json.at("step") == ++expected);
   }
-  CHECK(expected == steps);
+  CHECK(expected == many);
 }
 
 TEST_CASE("a run that diverges is recorded as such, exit code 4, and takes no other along") {
