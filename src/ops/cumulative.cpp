@@ -38,8 +38,12 @@ struct CumulativeSum final : Op {
   }
 };
 
-/// Reads slots [.., S] at places [.., N], linearly between neighbours.
+/// Reads slots [.., S] at places [.., N], linearly between neighbours. Where it is causal, rows are queries and places keys, and what a query
+/// does not see is 0.
 struct Interpolate final : Op {
+  bool causal;
+  explicit Interpolate(bool of_past) : causal(of_past) {}
+
   std::string_view name() const override { return "interpolate"; }
   Reads backward_reads() const override { return Reads::none().input(0).input(1); }
 
@@ -54,6 +58,12 @@ struct Interpolate final : Op {
     return {low, low + (weight > 0 ? 1 : 0), weight};
   }
 
+  /// How many leading places of a row are read.
+  Index read(const Run& run, Index row) const {
+    const Shape& s = run.shape(1);
+    return causal ? std::clamp<Index>(row % s[-2] + 1 + s[-1] - s[-2], 0, s[-1]) : s[-1];
+  }
+
   void forward(const Run& run) const override {
     const Index slots = run.shape(0)[-1], places = run.shape(1)[-1];
     const Real *tables = run.real(0), *all = run.real(1);
@@ -62,7 +72,9 @@ struct Interpolate final : Op {
       for (Index row = begin; row < end; ++row) {
         const Real *from = tables + row * slots, *at = all + row * places;
         Real* to = y + row * places;
-        for (Index j = 0; j < places; ++j) {
+        const Index count = read(run, row);
+        std::fill(to + count, to + places, Real{0});
+        for (Index j = 0; j < count; ++j) {
           const Spot s = spot(at[j], slots);
           to[j] = from[s.low] + s.weight * (from[s.high] - from[s.low]) + (std::isnan(at[j]) ? at[j] : Real{0});  // shown, not used as an index
         }
@@ -77,6 +89,7 @@ struct Interpolate final : Op {
     parallel_for(run.shape(1).rows(), grain_for(6 * places), [&](Index begin, Index end) {
       for (Index row = begin; row < end; ++row) {
         const Real *from = tables + row * slots, *at = all + row * places, *dy = gradients + row * places;
+        const Index count = read(run, row);
         if (dslots) {
           Real* to = dslots.data + row * slots;
           if (!dslots.add) std::fill_n(to, slots, Real{0});
@@ -87,7 +100,7 @@ struct Interpolate final : Op {
             to[shared] += below;
             to[std::min(shared + 1, slots - 1)] += above;
           };
-          for (Index j = 0; j < places; ++j) {
+          for (Index j = 0; j < count; ++j) {
             const Spot s = spot(at[j], slots);
             if (s.low != shared) {
               put();
@@ -101,7 +114,8 @@ struct Interpolate final : Op {
         }
         if (!dplaces) continue;
         Real* to = dplaces.data + row * places;
-        for (Index j = 0; j < places; ++j) {
+        if (!dplaces.add) std::fill(to + count, to + places, Real{0});
+        for (Index j = 0; j < count; ++j) {
           const Spot s = spot(at[j], slots);
           const bool inside = at[j] >= 0 && at[j] <= static_cast<Real>(slots - 1);
           const Real value = inside ? dy[j] * (from[s.high] - from[s.low]) : Real{0};
@@ -119,12 +133,13 @@ Tensor cumulative_sum(Tape& tape, Tensor x, bool from_end) {
   return tape.record(std::make_unique<CumulativeSum>(from_end), {x}, tape.shape(x));
 }
 
-Tensor interpolate(Tape& tape, Tensor slots, Tensor places) {
+Tensor interpolate(Tape& tape, Tensor slots, Tensor places, bool causal) {
   const Shape s = tape.shape(slots), p = tape.shape(places);
   bool fits = s.rank() == p.rank() && s.rank() >= 1 && s[-1] >= 1;
   for (int axis = 0; fits && axis + 1 < s.rank(); ++axis) fits = s[axis] == p[axis];
   require(fits, "interpolate: slots {} do not fit places {}", s.text(), p.text());
-  return tape.record(std::make_unique<Interpolate>(), {slots, places}, p);
+  require(!causal || p.rank() >= 2, "interpolate: places {} of keys have no queries", p.text());
+  return tape.record(std::make_unique<Interpolate>(causal), {slots, places}, p);
 }
 
 namespace op_families {
@@ -142,7 +157,7 @@ OpExamples cumulative() {
          // Around 1/3, 1 + 1/3, ...: between the rows and beyond both ends, never on a kink.
          const Numbers whole = draw.numbers(tape, {rows, draw.extent()});
          const Tensor middle = tape.reshape(from_positions(tape, whole, 1, [](double p, std::span<double> row) { row[0] = p / 2 - 1.25; }), tape.shape(whole));
-         return interpolate(tape, slots, add(tape, middle, scale(tape, clamp(tape, draw.tensor(tape, tape.shape(whole)), -1.5, 1.5), 0.1)));
+         return interpolate(tape, slots, add(tape, middle, scale(tape, clamp(tape, draw.tensor(tape, tape.shape(whole)), -1.5, 1.5), 0.1)), draw.coin());
        }},
   };
 }

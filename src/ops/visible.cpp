@@ -5,6 +5,7 @@
 
 #include "sextant/base/error.hpp"
 #include "sextant/base/parallel.hpp"
+#include "sextant/kernels/vector.hpp"
 #include "sextant/ops/ops.hpp"
 #include "sextant/tape/gradient_check.hpp"
 
@@ -76,30 +77,58 @@ struct VisiblePairs final : Op {
   }
 };
 
-/// x where the pair is visible, 0 where it is not.
-struct Hide final : Op {
+/// y_ij = sum of sigmoid(x_il) over the visible l >= j: how many of the keys from j on a query cares about.
+struct GateCounts final : Op {
   VisibleReader visible;
-  explicit Hide(const Visible& v) : visible(v, 1) {}
+  explicit GateCounts(const Visible& v) : visible(v, 1) {}
 
-  std::string_view name() const override { return "hide"; }
-  Reads backward_reads() const override { return Reads::none().input(1); }  // the flags
-  void forward(const Run& run) const override { apply(run, run.real(0), {run.output(), false}); }
-  void backward(const Run& run) const override { apply(run, run.gradient(), run.sink(0)); }
+  std::string_view name() const override { return "gate_counts"; }
+  Reads backward_reads() const override { return Reads::none().input(0).input(1); }  // the flags as well
+
+  void forward(const Run& run) const override {
+    each_row(run, [&](Index r, const Row& seen, Index keys) {
+      Real* y = run.output() + r * keys;
+      gates(run.real(0) + r * keys, seen, y, keys);
+      for (Index j = std::min(seen.seen, keys) - 1; j > 0; --j) y[j - 1] += y[j];
+    });
+  }
+
+  /// The gate of l is in the counts of all j <= l.
+  void backward(const Run& run) const override {
+    const rows::Sink to = run.sink(0);
+    each_row(run, [&](Index r, const Row& seen, Index keys) {
+      thread_local std::vector<Real> gate;
+      gate.resize(static_cast<std::size_t>(keys));
+      gates(run.real(0) + r * keys, seen, gate.data(), keys);
+      const Real* dy = run.gradient() + r * keys;
+      Real* dx = to.data + r * keys;
+      Real sum = 0;
+      for (Index j = 0; j < std::min(seen.seen, keys); ++j) {
+        const Real g = gate[static_cast<std::size_t>(j)];
+        sum += dy[j];
+        const Real value = sum * (g * (1 - g));  // 0 where a key is hidden
+        dx[j] = to.add ? dx[j] + value : value;
+      }
+      if (!to.add) std::fill(dx + std::min(seen.seen, keys), dx + keys, Real{0});
+    });
+  }
 
  private:
-  void apply(const Run& run, const Real* x, rows::Sink y) const {
+  template <class Body>
+  void each_row(const Run& run, const Body& body) const {
     const Shape& s = run.output_shape();
     const Index heads = s[1], queries = s[2], keys = s[3];
-    parallel_for(s.rows(), grain_for(keys), [&](Index begin, Index end) {
-      for (Index r = begin; r < end; ++r) {
-        const Row seen = visible.row(run, r / (heads * queries), r % queries, queries, keys);
-        for (Index j = 0; j < keys; ++j) {
-          const Real value = seen(j) ? x[r * keys + j] : Real{0};
-          Real& to = y.data[r * keys + j];
-          to = y.add ? to + value : value;
-        }
-      }
+    parallel_for(s.rows(), grain_for(4 * keys), [&](Index begin, Index end) {
+      for (Index r = begin; r < end; ++r) body(r, visible.row(run, r / (heads * queries), r % queries, queries, keys), keys);
     });
+  }
+
+  static void gates(const Real* x, const Row& seen, Real* y, Index keys) {
+    const Index count = std::min(seen.seen, keys);
+    vector::sigmoid(x, y, count);
+    if (seen.mask != nullptr)
+      for (Index j = 0; j < count; ++j) y[j] = seen.mask[j] == 0 ? Real{0} : y[j];
+    std::fill(y + count, y + keys, Real{0});
   }
 };
 
@@ -145,11 +174,11 @@ Visible visible_pairs(Tape& tape, const Visible& visible, Indices documents, Ind
   return result;
 }
 
-Tensor hide(Tape& tape, Tensor x, const Visible& visible) {
-  require(tape.shape(x).rank() == 4, "hide: takes [B, H, Tq, Tk], not {}", tape.shape(x).text());
+Tensor gate_counts(Tape& tape, Tensor x, const Visible& visible) {
+  require(tape.shape(x).rank() == 4, "gate_counts: takes [B, H, Tq, Tk], not {}", tape.shape(x).text());
   std::vector<AnyHandle> inputs = {x};
   append_flags(visible, inputs);
-  return tape.record(std::make_unique<Hide>(visible), std::move(inputs), tape.shape(x));
+  return tape.record(std::make_unique<GateCounts>(visible), std::move(inputs), tape.shape(x));
 }
 
 Tensor from_visible_count(Tape& tape, const Visible& visible, Index queries, Index keys, ValueOfCount function) {
@@ -180,10 +209,10 @@ OpExamples visible() {
          const Indices documents = draw.coin() ? draw.indices(tape, {tape.shape(d.x)[0], d.keys}, 2) : Indices{};
          return softmax(tape, d.x, visible_pairs(tape, d.visible, documents, d.queries, d.keys, {.size = draw.below(4), .sinks = draw.below(2)}));
        }},
-      {"hide",
+      {"gate_counts",
        [drawn](Tape& tape, ExampleDraw& draw) {
          const Drawn d = drawn(tape, draw);
-         return hide(tape, d.x, d.visible);
+         return gate_counts(tape, d.x, d.visible);
        }},
       {"from_visible_count",
        [drawn](Tape& tape, ExampleDraw& draw) {

@@ -48,7 +48,7 @@ Tensor clamp(Tape& tape, Tensor x, double least, double most);
 /// y_i = x_0 + ... + x_i along the last axis, or x_i + ... + x_(n-1) from the end.
 Tensor cumulative_sum(Tape& tape, Tensor x, bool from_end = false);
 /// slots [.., S] read at places [.., N] -> [.., N], linearly between neighbours; places are clamped to [0, S - 1].
-Tensor interpolate(Tape& tape, Tensor slots, Tensor places);
+Tensor interpolate(Tape& tape, Tensor slots, Tensor places, bool causal = false);
 
 // ---- matmul
 enum class Transpose { no, yes };
@@ -97,8 +97,8 @@ struct Window {
 /// The same visibility with `pairs` worked out: causality, padding, the window, and documents [B, Tk] that see only themselves
 /// (absent: one document). The queries are the last of the keys.
 Visible visible_pairs(Tape& tape, const Visible& visible, Indices documents, Index queries, Index keys, const Window& window);
-/// x [B, H, Tq, Tk] with zeros at what is not visible.
-Tensor hide(Tape& tape, Tensor x, const Visible& visible);
+/// y_ij = sum of sigmoid(x_il) over the keys l >= j that query i sees, x [B, H, Tq, Tk]
+Tensor gate_counts(Tape& tape, Tensor x, const Visible& visible);
 using ValueOfCount = std::function<double(Index count)>;
 /// A function of the number of keys that each query sees, at least 1 -> [B|1, 1, Tq, 1]. It has no gradient.
 Tensor from_visible_count(Tape& tape, const Visible& visible, Index queries, Index keys, ValueOfCount function);

@@ -21,11 +21,10 @@ class Cope final : public Scheme {
 
   Tensor score(Tape& tape, const Attending& a) override {
     const Tensor content = Scheme::score(tape, a);
-    const Tensor gates = hide(tape, sigmoid(tape, content), a.visible);
-    const Tensor places = cumulative_sum(tape, gates, true);
+    const Tensor places = gate_counts(tape, content, a.visible);
     const Tensor table = tape.parameter("table", {positions_, a.head_width}, Initial::constant(0));
     const Tensor slots = matmul(tape, a.query, table, Transpose::no, Transpose::yes, 1 / std::sqrt(static_cast<double>(a.head_width)));
-    return add(tape, content, interpolate(tape, slots, places));
+    return add(tape, content, interpolate(tape, slots, places, a.visible.causal && !a.visible.pairs));
   }
 
  private:
