@@ -24,10 +24,7 @@ std::string name_of(const std::filesystem::path& experiment) {
 
 Ablation plan_of(const AblateArguments& arguments) {
   const std::filesystem::path experiment = configuration_file(arguments.experiment);
-  ConfigurationArguments below = arguments.configuration;
-  below.assignments.clear();
-  below.gemm.clear();
-  return plan_ablation(experiment, arguments.out.empty() ? "runs/" + name_of(experiment) : arguments.out, layers_of(below),
+  return plan_ablation(experiment, arguments.out.empty() ? "runs/" + name_of(experiment) : arguments.out, file_layers_of(arguments.configuration),
                        assignments_of(arguments.configuration));
 }
 

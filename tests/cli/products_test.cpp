@@ -75,6 +75,32 @@ TEST_CASE("libraries and precisions that cannot be had are one line, exit code 2
   CHECK(run_program({"demo", "--gemm", "mkl", "--out", (folder / "demo").string()}).code == 2);
 }
 
+TEST_CASE("an option that is short for a setting, and a --set that says otherwise, are refused by both names in every verb that takes them") {
+  const fs::path folder = test_folder("products-contradiction");
+  const fs::path run = write_file(folder / "run.toml", config), experiment = write_file(folder / "experiment.toml", config + "[ablate]\nseeds = 1\n");
+  const std::string out = (folder / "out").string();
+  for (const Words& verb : std::vector<Words>{{"train", "--quiet", "--config", run.string(), "--out", out},
+                                              {"ablate", "plan", experiment.string(), "--out", out},
+                                              {"ablate", "run", experiment.string(), "--out", out},
+                                              {"ablate", "status", experiment.string(), "--out", out},
+                                              {"config", "show", run.string()},
+                                              {"config", "check", experiment.string()}}) {
+    Words arguments = verb;
+    arguments.insert(arguments.end(), {"--gemm", "openblas", "--set", "train.gemm=onednn"});
+    const Exit exit = run_program(arguments);
+    CAPTURE(exit.errors);
+    CHECK(exit.code == 2);
+    CHECK(exit.errors == "error: --gemm openblas and --set train.gemm=\"onednn\" contradict each other; keep one\n");
+    CHECK(!fs::exists(out));
+  }
+  const Words show = {"config", "show", run.string(), "--gemm", "openblas"};
+  for (const Words& same : std::vector<Words>{{"--set", "train.gemm=openblas"}, {"--set", "train.gemm=onednn", "--set", "train.gemm=openblas"}}) {
+    Words arguments = show;
+    arguments.insert(arguments.end(), same.begin(), same.end());
+    CHECK(run_program(arguments).code == 0);
+  }
+}
+
 TEST_CASE("a result of the default library names it, too") {
   const fs::path folder = test_folder("products-default");
   REQUIRE(train(folder, "run", {"--set", "train.steps=2", "--set", "train.warmup=1"}).code == 0);

@@ -35,8 +35,10 @@ int exit_code(ErrorKind kind);
 /// A file of configuration as the user names it: as a path, or within the shipped folders ("models/nano.toml").
 std::filesystem::path configuration_file(const std::string& name);
 
-/// The layers of the arguments: models, files, assignments.
+/// The layers of the arguments: models and files, then assignments. Options that are short for a setting are assignments, too;
+/// throws a usage Error where one contradicts a --set.
 std::vector<Layer> layers_of(const ConfigurationArguments& arguments);
+std::vector<Layer> file_layers_of(const ConfigurationArguments& arguments);
 std::vector<Layer> assignments_of(const ConfigurationArguments& arguments);
 
 /// Limits the loops to this many threads (0: all cores granted) while it lives.
