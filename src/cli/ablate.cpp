@@ -129,7 +129,7 @@ int demo(const DemoArguments& arguments) {
   say(R"(Trains "dog bit man" against "man bit dog" under six position schemes in three kinds of transformer, 3 seeds each: 54 small trainings.)");
   const AblateArguments ablation{.action = "run",
                                  .experiment = "experiments/demo/experiment.toml",
-                                 .configuration = {.models = {}, .files = {}, .assignments = {}, .gemm = arguments.gemm},
+                                 .configuration = {.models = {}, .files = {}, .assignments = {}, .gemm = arguments.gemm, .precision = arguments.precision},
                                  .out = arguments.out,
                                  .jobs = arguments.jobs,
                                  .json = arguments.json};

@@ -62,6 +62,7 @@ std::vector<Layer> assignments_of(const ConfigurationArguments& arguments) {
   std::vector<Layer> layers;
   for (const std::string& assignment : arguments.assignments) layers.push_back(read_assignment(assignment));
   add_shortcut(layers, "--gemm", "train.gemm", arguments.gemm);
+  add_shortcut(layers, "--precision", "train.precision", arguments.precision);
   return layers;
 }
 

@@ -16,6 +16,7 @@ void add_configuration(CLI::App* verb, ConfigurationArguments& arguments) {
   verb->add_option("--model", arguments.models, "a file with [model] alone, under everything else, for instance models/nano.toml");
   verb->add_option("--set", arguments.assignments, "one setting, above everything: --set position.scheme=rope; repeatable");
   verb->add_option("--gemm", arguments.gemm, "the library of matrix products, openblas or onednn: short for --set train.gemm=NAME");
+  verb->add_option("--precision", arguments.precision, "of matrix products: float, or bf16 (with --gemm onednn); short for --set train.precision=WORD");
 }
 
 void add_threads(CLI::App* verb, int& threads) { verb->add_option("--threads", threads, "threads; 0: all cores granted")->check(CLI::Range(0, 1024)); }
@@ -48,6 +49,7 @@ struct Program {
     verb->add_option("--out", demo.out, "the folder of its runs")->capture_default_str();
     verb->add_option("--jobs", demo.jobs, "trainings side by side; 0: as many as cores")->check(CLI::Range(0, 1024));
     verb->add_option("--gemm", demo.gemm, "the library of matrix products: openblas or onednn");
+    verb->add_option("--precision", demo.precision, "of matrix products: float, or bf16 (with --gemm onednn)");
     verb->add_flag("--json", demo.json, "the table as JSON");
 
     verb = app.add_subcommand("train", "train one model, or continue where it stopped");
