@@ -81,7 +81,13 @@ std::vector<Layer> layers_of(const ConfigurationArguments& arguments) {
 
 Index granted_cores() { return read_cores().granted; }
 
-std::unique_ptr<ThreadLimit> limit_threads(int count) { return std::make_unique<ThreadLimit>(count > 0 ? count : static_cast<int>(granted_cores())); }
+std::unique_ptr<ThreadLimit> limit_threads(int count) {
+  const Index cores = granted_cores();
+  if (count > cores)
+    say(fmt::format("warning: --threads {} is more than the {} {} granted here, so threads wait for one another; --threads 0 takes as many as there are cores",
+                    count, cores, cores == 1 ? "core" : "cores"));
+  return std::make_unique<ThreadLimit>(count > 0 ? count : static_cast<int>(cores));
+}
 
 namespace {
 

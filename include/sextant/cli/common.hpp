@@ -41,7 +41,8 @@ std::vector<Layer> layers_of(const ConfigurationArguments& arguments);
 std::vector<Layer> file_layers_of(const ConfigurationArguments& arguments);
 std::vector<Layer> assignments_of(const ConfigurationArguments& arguments);
 
-/// Limits the loops to this many threads (0: all cores granted) while it lives.
+/// Limits the loops to this many threads (0: all cores granted) while it lives. More than there are cores is a warning on stderr:
+/// the bits stay the same, the time gets worse.
 std::unique_ptr<ThreadLimit> limit_threads(int count);
 
 /// The cores that the machine grants us.
