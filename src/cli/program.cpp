@@ -180,6 +180,13 @@ struct Program {
   }
 };
 
+/// How the user calls the verb that was being parsed, "sextant ablate run"; the program alone where no verb was met.
+std::string command_with_verb(const CLI::App& app) {
+  std::string text = command();
+  for (auto verbs = app.get_subcommands(); !verbs.empty(); verbs = verbs.front()->get_subcommands()) text += " " + verbs.front()->get_name();
+  return text;
+}
+
 int guarded(Program& program) {
   try {
     return program.run();
@@ -205,7 +212,7 @@ int run(int count, char** arguments) {
     program.app.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.app.exit(error);
-    say(std::string("error: ") + error.what() + "; see sextant --help");
+    say(fmt::format("error: {}; see {} --help", error.what(), command_with_verb(program.app)));
     return wrong_usage;
   }
   return guarded(program);
