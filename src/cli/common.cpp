@@ -128,6 +128,11 @@ std::string fitted_table(Table table, const std::vector<std::string>& dispensabl
   return table.text();
 }
 
+std::string folded_table(Table table, const std::vector<std::string>& foldable) {
+  table.fold(room(), foldable);
+  return table.text();
+}
+
 namespace {
 
 // Signal handlers reach nothing but globals; these are the only ones of the program.

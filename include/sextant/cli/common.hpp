@@ -75,6 +75,9 @@ std::string fitted_table(const std::vector<Cell>& cells);
 /// Likewise any table; `dispensable` are the titles of columns that can be left out, the first first.
 std::string fitted_table(Table table, const std::vector<std::string>& dispensable);
 
+/// Likewise, but `foldable` columns that have no room are written below each row, so that nothing is lost.
+std::string folded_table(Table table, const std::vector<std::string>& foldable);
+
 /// A line on stderr.
 void say(const std::string& message);
 
