@@ -28,6 +28,7 @@ TEST_CASE("every mistake in a configuration is one line with its name, exit code
   const std::vector<Case> cases = {
       {"an unknown key", small + "learning_rat = 0.1\n", {}, 2, {"learning_rat", "learning_rate", "bad.toml:15"}},
       {"a misspelt scheme", small + "[position]\nscheme = \"ropee\"\n", {}, 2, {"ropee", "\"rope\""}},
+      {"a scheme in capitals", small + "[position]\nscheme = \"Rope\"\n", {}, 2, {"\"Rope\"", "did you mean \"rope\"?"}},
       {"a key of another scheme", small + "[position]\nscheme = \"rope\"\nbuckets = 8\n", {}, 2, {"buckets", "rope", "t5"}},
       {"an odd head width under rope", small + "[position]\nscheme = \"rope\"\n", {"--set", "model.dim=6"}, 2, {"3", "even"}},
       {"a width that the heads do not divide", small, {"--set", "model.heads=3"}, 2, {"model.dim", "8", "3"}},
