@@ -178,6 +178,12 @@ struct Program {
     if (app.got_subcommand("doctor")) return cli::doctor(doctor);
     return cli::config(config);
   }
+
+  /// What to try where memory runs out, in words that the verb takes.
+  const char* smaller() const {
+    if (!app.got_subcommand("bench")) return "train.batch, model or length";
+    return bench.contexts.empty() ? "--batch, --length or --shape" : "--decode or --shape";
+  }
 };
 
 /// How the user calls the verb that was being parsed, "sextant ablate run"; the program alone where no verb was met.
@@ -194,7 +200,7 @@ int guarded(Program& program) {
     say(std::string("error: ") + error.what());
     return exit_code(error.kind());
   } catch (const std::bad_alloc&) {
-    say("error: out of memory; try a smaller train.batch, model or length");
+    say(fmt::format("error: out of memory; try a smaller {}", program.smaller()));
     return failed;
   } catch (const std::exception& error) {
     say(std::string("error: ") + error.what());
