@@ -172,6 +172,17 @@ const std::string& Settings::contents(std::string_view name) const {
   return found->second;
 }
 
+namespace {
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return result;
+}
+
+}  // namespace
+
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
   // Optimal string alignment distance, row by row.
   const auto distance = [](std::string_view a, std::string_view b) {
@@ -188,10 +199,11 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
     }
     return previous[b.size()];
   };
+  // Case counts only between names that are equally near without it: "Rope" is rope, not cope.
   std::string best;
-  std::size_t fewest = std::max<std::size_t>(2, name.size() / 3) + 1;
+  std::pair<std::size_t, std::size_t> fewest = {std::max<std::size_t>(2, name.size() / 3) + 1, 0};
   for (const std::string& candidate : candidates)
-    if (const std::size_t edits = distance(name, candidate); edits < fewest) {
+    if (const std::pair edits = {distance(lower_case(name), lower_case(candidate)), distance(name, candidate)}; edits < fewest) {
       fewest = edits;
       best = candidate;
     }

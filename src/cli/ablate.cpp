@@ -24,10 +24,7 @@ std::string name_of(const std::filesystem::path& experiment) {
 
 Ablation plan_of(const AblateArguments& arguments) {
   const std::filesystem::path experiment = configuration_file(arguments.experiment);
-  ConfigurationArguments below = arguments.configuration;
-  below.assignments.clear();
-  below.gemm.clear();
-  return plan_ablation(experiment, arguments.out.empty() ? "runs/" + name_of(experiment) : arguments.out, layers_of(below),
+  return plan_ablation(experiment, arguments.out.empty() ? "runs/" + name_of(experiment) : arguments.out, file_layers_of(arguments.configuration),
                        assignments_of(arguments.configuration));
 }
 
@@ -132,7 +129,7 @@ int demo(const DemoArguments& arguments) {
   say(R"(Trains "dog bit man" against "man bit dog" under six position schemes in three kinds of transformer, 3 seeds each: 54 small trainings.)");
   const AblateArguments ablation{.action = "run",
                                  .experiment = "experiments/demo/experiment.toml",
-                                 .configuration = {.models = {}, .files = {}, .assignments = {}, .gemm = arguments.gemm},
+                                 .configuration = {.models = {}, .files = {}, .assignments = {}, .gemm = arguments.gemm, .precision = arguments.precision},
                                  .out = arguments.out,
                                  .jobs = arguments.jobs,
                                  .json = arguments.json};

@@ -40,24 +40,54 @@ std::filesystem::path configuration_file(const std::string& name) {
   return fs::exists(shipped, ignored) ? shipped : fs::path(name);
 }
 
+namespace {
+
+/// Adds what an option that is short for a setting says. A --set that says something else is refused: which of the two was meant
+/// is anybody's guess.
+void add_shortcut(std::vector<Layer>& layers, std::string_view option, const std::string& key, const std::string& value) {
+  if (value.empty()) return;
+  const Layer shortcut = read_assignment(key + "=" + value);
+  const Setting* set = nullptr;  // by the last --set, which wins over those before it
+  for (const Layer& layer : layers)
+    for (const Entry& entry : layer.entries)
+      if (entry.key == key) set = &entry.value;
+  require(set == nullptr || *set == shortcut.entries.front().value, "{} {} and --set {}={} contradict each other; keep one", option, value, key,
+          set == nullptr ? "" : toml_text(*set));
+  layers.push_back(shortcut);
+}
+
+}  // namespace
+
 std::vector<Layer> assignments_of(const ConfigurationArguments& arguments) {
   std::vector<Layer> layers;
   for (const std::string& assignment : arguments.assignments) layers.push_back(read_assignment(assignment));
-  if (!arguments.gemm.empty()) layers.push_back(read_assignment("train.gemm=" + arguments.gemm));
+  add_shortcut(layers, "--gemm", "train.gemm", arguments.gemm);
+  add_shortcut(layers, "--precision", "train.precision", arguments.precision);
+  return layers;
+}
+
+std::vector<Layer> file_layers_of(const ConfigurationArguments& arguments) {
+  std::vector<Layer> layers;
+  for (const auto* files : {&arguments.models, &arguments.files})
+    for (const std::string& file : *files) layers.push_back(read_layer(configuration_file(file)));
   return layers;
 }
 
 std::vector<Layer> layers_of(const ConfigurationArguments& arguments) {
-  std::vector<Layer> layers;
-  for (const auto* files : {&arguments.models, &arguments.files})
-    for (const std::string& file : *files) layers.push_back(read_layer(configuration_file(file)));
+  std::vector<Layer> layers = file_layers_of(arguments);
   for (Layer& layer : assignments_of(arguments)) layers.push_back(std::move(layer));
   return layers;
 }
 
 Index granted_cores() { return read_cores().granted; }
 
-std::unique_ptr<ThreadLimit> limit_threads(int count) { return std::make_unique<ThreadLimit>(count > 0 ? count : static_cast<int>(granted_cores())); }
+std::unique_ptr<ThreadLimit> limit_threads(int count) {
+  const Index cores = granted_cores();
+  if (count > cores)
+    say(fmt::format("warning: --threads {} is more than the {} {} granted here, so threads wait for one another; --threads 0 takes as many as there are cores",
+                    count, cores, cores == 1 ? "core" : "cores"));
+  return std::make_unique<ThreadLimit>(count > 0 ? count : static_cast<int>(cores));
+}
 
 namespace {
 
@@ -95,6 +125,11 @@ std::string fitted_table(const std::vector<Cell>& cells) {
 
 std::string fitted_table(Table table, const std::vector<std::string>& dispensable) {
   say_what_is_missing(table.fit(room(), dispensable), "a wider window or --json");
+  return table.text();
+}
+
+std::string folded_table(Table table, const std::vector<std::string>& foldable) {
+  table.fold(room(), foldable);
   return table.text();
 }
 

@@ -35,10 +35,9 @@ int config(const ConfigArguments& arguments) {
   for (const std::string& file : arguments.configuration.files) {
     const std::filesystem::path path = configuration_file(file);
     if (!has_ablation(path)) continue;
-    ConfigurationArguments below = arguments.configuration;
-    below.files.clear();
-    below.assignments.clear();
-    const Ablation ablation = plan_ablation(path, "", layers_of(below), assignments_of(arguments.configuration));
+    ConfigurationArguments below;
+    below.models = arguments.configuration.models;
+    const Ablation ablation = plan_ablation(path, "", file_layers_of(below), assignments_of(arguments.configuration));
     check_runs(ablation);
     runs += ablation.runs.size();
   }

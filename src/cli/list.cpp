@@ -48,13 +48,13 @@ void list_schemes() {
   for (const SchemeEntry& entry : scheme_table())
     table.add({entry.name, entry.acts, entry.kind, entry.learned, has_a_maximum(entry) ? "yes" : "", entry.claims.causal_only ? "causal" : "all", entry.cache,
                fmt::format("{}", fmt::join(entry.extensions, " ")), entry.summary, entry.cost, knobs_text(entry.knobs)});
-  std::cout << fitted_table(std::move(table), {"knobs", "cost of a step", "learned", "extensions", "cached", "stacks", "maximum", "what it is"});
+  std::cout << folded_table(std::move(table), {"knobs", "cost of a step", "extensions", "cached", "learned", "what it is"});
 }
 
 void list_tasks() {
   Table table({{"task"}, {"kinds"}, {"what is asked"}, {"knobs"}});
   for (const TaskEntry& entry : task_table()) table.add({entry.name, kinds_text(entry), entry.summary, knobs_text(entry.knobs)});
-  std::cout << fitted_table(std::move(table), {"knobs", "kinds"});
+  std::cout << folded_table(std::move(table), {"knobs", "what is asked"});
 }
 
 std::vector<std::string> files_of(const std::string& folder) {

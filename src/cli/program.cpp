@@ -16,6 +16,7 @@ void add_configuration(CLI::App* verb, ConfigurationArguments& arguments) {
   verb->add_option("--model", arguments.models, "a file with [model] alone, under everything else, for instance models/nano.toml");
   verb->add_option("--set", arguments.assignments, "one setting, above everything: --set position.scheme=rope; repeatable");
   verb->add_option("--gemm", arguments.gemm, "the library of matrix products, openblas or onednn: short for --set train.gemm=NAME");
+  verb->add_option("--precision", arguments.precision, "of matrix products: float, or bf16 (with --gemm onednn); short for --set train.precision=WORD");
 }
 
 void add_threads(CLI::App* verb, int& threads) { verb->add_option("--threads", threads, "threads; 0: all cores granted")->check(CLI::Range(0, 1024)); }
@@ -48,6 +49,7 @@ struct Program {
     verb->add_option("--out", demo.out, "the folder of its runs")->capture_default_str();
     verb->add_option("--jobs", demo.jobs, "trainings side by side; 0: as many as cores")->check(CLI::Range(0, 1024));
     verb->add_option("--gemm", demo.gemm, "the library of matrix products: openblas or onednn");
+    verb->add_option("--precision", demo.precision, "of matrix products: float, or bf16 (with --gemm onednn)");
     verb->add_flag("--json", demo.json, "the table as JSON");
 
     verb = app.add_subcommand("train", "train one model, or continue where it stopped");
@@ -176,7 +178,20 @@ struct Program {
     if (app.got_subcommand("doctor")) return cli::doctor(doctor);
     return cli::config(config);
   }
+
+  /// What to try where memory runs out, in words that the verb takes.
+  const char* smaller() const {
+    if (!app.got_subcommand("bench")) return "train.batch, model or length";
+    return bench.contexts.empty() ? "--batch, --length or --shape" : "--decode or --shape";
+  }
 };
+
+/// How the user calls the verb that was being parsed, "sextant ablate run"; the program alone where no verb was met.
+std::string command_with_verb(const CLI::App& app) {
+  std::string text = command();
+  for (auto verbs = app.get_subcommands(); !verbs.empty(); verbs = verbs.front()->get_subcommands()) text += " " + verbs.front()->get_name();
+  return text;
+}
 
 int guarded(Program& program) {
   try {
@@ -185,7 +200,7 @@ int guarded(Program& program) {
     say(std::string("error: ") + error.what());
     return exit_code(error.kind());
   } catch (const std::bad_alloc&) {
-    say("error: out of memory; try a smaller train.batch, model or length");
+    say(fmt::format("error: out of memory; try a smaller {}", program.smaller()));
     return failed;
   } catch (const std::exception& error) {
     say(std::string("error: ") + error.what());
@@ -203,7 +218,7 @@ int run(int count, char** arguments) {
     program.app.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.app.exit(error);
-    say(std::string("error: ") + error.what() + "; see sextant --help");
+    say(fmt::format("error: {}; see {} --help", error.what(), command_with_verb(program.app)));
     return wrong_usage;
   }
   return guarded(program);

@@ -33,6 +33,7 @@ std::vector<Row> rows_of(const std::vector<RunRecord>& records) {
 struct TextColumn {
   const char* name;
   std::function<std::string(const Row&)> value;
+  const char* meaning = nullptr;  ///< of a name that could be taken for something else
 };
 struct IntegerColumn {
   const char* name;
@@ -55,10 +56,10 @@ const std::vector<TextColumn>& text_columns() {
       {"region", [](const Row& r) { return std::string(r.length == nullptr ? ""
                                                        : r.length->inside  ? "in"
                                                                            : "out"); }},
-      {"blas_kernel", [](const Row& r) { return r.run.blas_kernel; }},
-      {"precision", [](const Row& r) { return r.run.precision; }},
-      {"gemm", [](const Row& r) { return r.run.gemm; }},
-      {"products", [](const Row& r) { return r.run.products; }},
+      {"blas_kernel", [](const Row& r) { return r.run.blas_kernel; }, "the kernel that the library of matrix products chose for the processor"},
+      {"precision", [](const Row& r) { return r.run.precision; }, "the numbers of the build: of weights, sums and all arithmetic but matrix products"},
+      {"gemm", [](const Row& r) { return r.run.gemm; }, "the library of matrix products, as train.gemm chose it"},
+      {"products", [](const Row& r) { return r.run.products; }, "the numbers that matrix products multiply, as train.precision chose them"},
   };
   return columns;
 }
@@ -108,7 +109,8 @@ void write_table(hdf5::Group table, const std::vector<Row>& rows) {
   for (const auto& column : text_columns()) {
     std::vector<std::string> values;
     for (const Row& row : rows) values.push_back(column.value(row));
-    table.write_texts(column.name, values);
+    hdf5::Dataset data = table.write_texts(column.name, values);
+    if (column.meaning != nullptr) data.set("long_name", std::string(column.meaning));
   }
   for (const auto& column : integer_columns()) {
     std::vector<std::int64_t> values;

@@ -3,6 +3,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sextant/base/error.hpp"
 
@@ -79,6 +80,23 @@ std::string markdown_rule(const std::vector<Column>& columns, const std::vector<
   return result + '\n';
 }
 
+/// The words in lines of at most `width`, indented, those after the first once more. A word that is longer stands alone.
+std::string wrapped(std::string_view text, Index width) {
+  std::string result, current;
+  const auto end_line = [&] {
+    if (!current.empty()) result += (result.empty() ? "  " : "    ") + std::exchange(current, "") + '\n';
+  };
+  while (!text.empty()) {
+    const std::string word(text.substr(0, text.find(' ')));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (word.empty()) continue;
+    if (display_width(current) + 1 + display_width(word) > width - (result.empty() ? 2 : 4)) end_line();
+    current += (current.empty() ? "" : " ") + word;
+  }
+  end_line();
+  return result;
+}
+
 /// Widens each column to the cells of a row.
 void widen(std::vector<Index>& widths, const std::vector<std::string>& cells) {
   for (std::size_t c = 0; c < cells.size(); ++c) widths[c] = std::max(widths[c], display_width(cells[c]));
@@ -116,7 +134,7 @@ Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
 void Table::add(std::vector<std::string> cells) {
   if (cells.size() != columns_.size()) fail(ErrorKind::failure, "table: a row of {} cells for {} columns", cells.size(), columns_.size());
   for (std::string& cell : cells) cell = without_control(std::move(cell));
-  rows_.push_back({std::move(cells), false});
+  rows_.push_back({std::move(cells)});
 }
 
 void Table::group(std::string title) { rows_.push_back({{without_control(std::move(title))}, true}); }
@@ -135,6 +153,12 @@ Index Table::width() const {
   return total;
 }
 
+std::optional<std::size_t> Table::find(const std::string& title) const {
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    if (columns_[c].title == title) return c;
+  return std::nullopt;
+}
+
 void Table::remove(std::size_t column) {
   const auto at = static_cast<std::ptrdiff_t>(column);
   columns_.erase(columns_.begin() + at);
@@ -146,12 +170,23 @@ std::vector<std::string> Table::fit(Index width, const std::vector<std::string>&
   std::vector<std::string> removed;
   for (const std::string& title : dispensable) {
     if (width < 1 || this->width() <= width) break;
-    const auto column = std::find_if(columns_.begin(), columns_.end(), [&](const Column& c) { return c.title == title; });
-    if (column == columns_.end()) continue;
-    remove(static_cast<std::size_t>(column - columns_.begin()));
+    const auto column = find(title);
+    if (!column) continue;
+    remove(*column);
     removed.push_back(title);
   }
   return removed;
+}
+
+void Table::fold(Index width, const std::vector<std::string>& foldable) {
+  for (const std::string& title : foldable) {
+    if (width < 1 || this->width() <= width) break;
+    const auto column = find(title);
+    if (!column) continue;
+    for (Row& row : rows_)
+      if (!row.group && !row.cells[*column].empty()) row.below.insert(0, wrapped(title + ": " + row.cells[*column], width));
+    remove(*column);
+  }
 }
 
 std::string Table::text() const {
@@ -164,7 +199,7 @@ std::string Table::text() const {
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     const Row& row = rows_[r];
     if (!row.group)
-      result += side_by_side(row.cells, columns_, widths);
+      result += side_by_side(row.cells, columns_, widths) + row.below;
     else if (row.cells.front().empty())
       result += rule;
     else

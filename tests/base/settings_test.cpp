@@ -44,3 +44,10 @@ TEST_CASE("the nearest name is the one meant, and far ones are nobody") {
   CHECK(nearest("rpoe", names) == "rope");
   CHECK(nearest("quaternion", names).empty());
 }
+
+TEST_CASE("a name that differs by case alone is nearer than any other, and case decides between equals") {
+  CHECK(nearest("Rope", {"cope", "pope", "rope"}) == "rope");
+  CHECK(nearest("ROPE", {"cope", "pope", "rope"}) == "rope");
+  CHECK(nearest("KERPEL", {"rope", "kerple"}) == "kerple");
+  CHECK(nearest("ntk", {"NTK", "ntk"}) == "ntk");
+}

@@ -28,6 +28,7 @@ TEST_CASE("every mistake in a configuration is one line with its name, exit code
   const std::vector<Case> cases = {
       {"an unknown key", small + "learning_rat = 0.1\n", {}, 2, {"learning_rat", "learning_rate", "bad.toml:15"}},
       {"a misspelt scheme", small + "[position]\nscheme = \"ropee\"\n", {}, 2, {"ropee", "\"rope\""}},
+      {"a scheme in capitals", small + "[position]\nscheme = \"Rope\"\n", {}, 2, {"\"Rope\"", "did you mean \"rope\"?"}},
       {"a key of another scheme", small + "[position]\nscheme = \"rope\"\nbuckets = 8\n", {}, 2, {"buckets", "rope", "t5"}},
       {"an odd head width under rope", small + "[position]\nscheme = \"rope\"\n", {"--set", "model.dim=6"}, 2, {"3", "even"}},
       {"a width that the heads do not divide", small, {"--set", "model.heads=3"}, 2, {"model.dim", "8", "3"}},
@@ -111,12 +112,21 @@ TEST_CASE("another configuration for a folder that holds a run is refused") {
   CHECK(exit.errors.find("another run") != std::string::npos);
 }
 
-TEST_CASE("an unknown verb or option is one line that points to the help, exit code 2") {
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"trian"}, std::vector<std::string>{"train", "--confg", "x"}, std::vector<std::string>{}}) {
+TEST_CASE("an unknown verb or option is one line that points to the help of the verb, exit code 2") {
+  using Words = std::vector<std::string>;
+  for (const auto& [arguments, verb] : std::vector<std::pair<Words, std::string>>{{{}, ""},
+                                                                                  {{"trian"}, ""},
+                                                                                  {{"train", "--confg", "x"}, " train"},
+                                                                                  {{"train", "--threads", "many"}, " train"},
+                                                                                  {{"generate", "run"}, " generate"},
+                                                                                  {{"list", "shapes"}, " list"},
+                                                                                  {{"ablate"}, " ablate"},
+                                                                                  {{"ablate", "run", "e.toml", "--job", "2"}, " ablate run"},
+                                                                                  {{"ablate", "run"}, " ablate run"}}) {
     const Exit exit = run_program(arguments);
+    CAPTURE(exit.errors);
     CHECK(exit.code == 2);
     CHECK(is_one_line(exit.errors));
-    CHECK(exit.errors.find("--help") != std::string::npos);
+    CHECK(exit.errors.ends_with("; see " SEXTANT_PROGRAM + verb + " --help\n"));
   }
 }

@@ -118,6 +118,26 @@ TEST_CASE("bench refuses what is no scheme, no shape and no length") {
   }
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers reserve terabytes of address space
+
+TEST_CASE("bench that runs out of memory is told which of its own options to make smaller") {
+  const auto errors = [](const std::vector<std::string>& more) {
+    Command command;
+    command.arguments = {SEXTANT_PROGRAM, "bench", "--shape", "toy", "--rounds", "1", "--threads", "1"};
+    command.arguments.insert(command.arguments.end(), more.begin(), more.end());
+    command.output.to = command.errors.to = Sink::To::memory;
+    command.limits.memory_bytes = Index{1} << 30;
+    Child child(command);
+    const Exit& exit = child.wait();
+    CHECK(exit.code == 1);
+    return exit.errors;
+  };
+  CHECK(errors({"--length", "1000000"}) == "error: out of memory; try a smaller --batch, --length or --shape\n");
+  CHECK(errors({"--decode", "1000000"}) == "error: out of memory; try a smaller --decode or --shape\n");
+}
+
+#endif
+
 TEST_CASE("the products of a step are all that its layers multiply, no more and no less") {
   const BenchShape shape{"small", 11, 6, 2, 1, 2, 8};
   StepBenchmark benchmark(shape, find_scheme("none"));

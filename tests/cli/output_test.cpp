@@ -5,6 +5,7 @@
 
 #include "cli/program.hpp"
 #include "sextant/experiment/json.hpp"
+#include "sextant/experiment/machine.hpp"
 #include "sextant/experiment/table.hpp"
 
 using namespace sextant;
@@ -122,6 +123,27 @@ TEST_CASE("a command to go on with is named as the user calls the program") {
   const Words arguments = {"train", "--config", "e.toml"};
   CHECK(holds(run_with({"SEXTANT_COMMAND", "./dev run"}, arguments, folder).errors, "use ./dev run ablate run e.toml"));
   CHECK(holds(run_with({"SEXTANT_COMMAND", ""}, arguments, folder).errors, std::string("use ") + SEXTANT_PROGRAM + " ablate run e.toml"));
+}
+
+TEST_CASE("more threads than cores are warned of once, in every verb that has threads, and go on all the same") {
+  const fs::path folder = test_folder("many-threads");
+  write_file(folder / "r.toml", word_run + "[position]\nscheme = \"none\"\n");
+  const Index cores = read_cores().granted;
+  for (const Words& verb : std::vector<Words>{{"train", "--quiet", "--config", "r.toml", "--out", "run"},
+                                              {"eval", "run"},
+                                              {"extend", "run", "--quiet", "--set", "position.scheme=rope", "--out", "extended"},
+                                              {"bench", "--shape", "toy", "--rounds", "1", "--length", "4", "--batch", "2"}})
+    for (const Index threads : {cores, cores + 1}) {
+      Words arguments = verb;
+      arguments.insert(arguments.end(), {"--threads", std::to_string(threads)});
+      const Exit exit = run_program(arguments, folder);
+      CAPTURE(exit.errors);
+      CHECK(exit.code == 0);
+      const std::string warning = "warning: --threads " + std::to_string(threads) + " is more than the " + std::to_string(cores);
+      const std::size_t at = exit.errors.find(warning);
+      CHECK((at != std::string::npos) == (threads > cores));
+      if (at != std::string::npos) CHECK(exit.errors.find("warning", at + 1) == std::string::npos);
+    }
 }
 
 TEST_CASE("a bad lexicon is named with its line") {

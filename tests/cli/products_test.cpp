@@ -57,6 +57,8 @@ TEST_CASE("libraries and precisions that cannot be had are one line, exit code 2
 #else
                                          {{"--gemm", "openblas", "--set", "train.precision=bf16"}, "--gemm onednn"},
 #endif
+                                         {{"--precision", "half"}, "float, bf16"},
+                                         {{"--precision", "bf16"}, "train.precision"},
                                          {{"--set", "train.precision=bf16"}, "train.precision"}}) {
     const Exit exit = train(folder, "run", c.more);
     CAPTURE(exit.errors);
@@ -72,7 +74,38 @@ TEST_CASE("libraries and precisions that cannot be had are one line, exit code 2
     CHECK(exit.code == 2);
     CHECK(is_one_error(exit));
   }
-  CHECK(run_program({"demo", "--gemm", "mkl", "--out", (folder / "demo").string()}).code == 2);
+  for (const char* option : {"--gemm", "--precision"}) CHECK(run_program({"demo", option, "mkl", "--out", (folder / "demo").string()}).code == 2);
+}
+
+TEST_CASE("an option that is short for a setting, and a --set that says otherwise, are refused by both names in every verb that takes them") {
+  const fs::path folder = test_folder("products-contradiction");
+  const fs::path run = write_file(folder / "run.toml", config), experiment = write_file(folder / "experiment.toml", config + "[ablate]\nseeds = 1\n");
+  const std::string out = (folder / "out").string();
+  for (const Words& verb : std::vector<Words>{{"train", "--quiet", "--config", run.string(), "--out", out},
+                                              {"ablate", "plan", experiment.string(), "--out", out},
+                                              {"ablate", "run", experiment.string(), "--out", out},
+                                              {"ablate", "status", experiment.string(), "--out", out},
+                                              {"config", "show", run.string()},
+                                              {"config", "check", experiment.string()}}) {
+    for (const auto& [words, named] :
+         {std::pair<Words, std::string>{{"--gemm", "openblas", "--set", "train.gemm=onednn"}, "--gemm openblas and --set train.gemm=\"onednn\""},
+          {{"--precision", "float", "--set", "train.precision=bf16"}, "--precision float and --set train.precision=\"bf16\""}}) {
+      Words arguments = verb;
+      arguments.insert(arguments.end(), words.begin(), words.end());
+      const Exit exit = run_program(arguments);
+      CAPTURE(exit.errors);
+      CHECK(exit.code == 2);
+      CHECK(exit.errors == "error: " + named + " contradict each other; keep one\n");
+      CHECK(!fs::exists(out));
+    }
+  }
+  const Words show = {"config", "show", run.string(), "--gemm", "openblas", "--precision", "float"};
+  for (const Words& same : std::vector<Words>{
+           {"--set", "train.gemm=openblas"}, {"--set", "train.gemm=onednn", "--set", "train.gemm=openblas"}, {"--set", "train.precision=float"}}) {
+    Words arguments = show;
+    arguments.insert(arguments.end(), same.begin(), same.end());
+    CHECK(run_program(arguments).code == 0);
+  }
 }
 
 TEST_CASE("a result of the default library names it, too") {
@@ -110,7 +143,7 @@ TEST_CASE("a training by oneDNN, in float and in bf16, is the same for any threa
   if (has_bf16()) precisions.push_back("bf16");
   for (const std::string& precision : precisions) {
     CAPTURE(precision);
-    const Words chosen = {"--gemm", "onednn", "--set", "train.precision=" + precision};
+    const Words chosen = {"--gemm", "onednn", "--precision", precision};
     const auto with = [&](const std::string& threads) {
       Words words = chosen;
       words.insert(words.end(), {"--threads", threads});

@@ -6,6 +6,7 @@
 #include "cli/program.hpp"
 #include "sextant/experiment/comparison.hpp"
 #include "sextant/experiment/json.hpp"
+#include "sextant/train/hdf5.hpp"
 
 using namespace sextant;
 
@@ -80,6 +81,18 @@ print("read")
   const Exit& header = child.wait();
   CHECK(header.code == 0);
   CHECK(header.output.find("double exact_match(settings, seed)") != std::string::npos);
+}
+
+TEST_CASE("results.h5 tells the numbers of the build from those that matrix products multiply") {
+  const auto file = test_folder("results-meanings") / "results.h5";
+  write_results(file, records());
+  const hdf5::File h5 = hdf5::File::open(file);
+  const hdf5::Group table = h5.group("table");
+  const hdf5::Dataset precision = table.dataset("precision"), products = table.dataset("products");
+  CHECK(precision.read_texts().front() == "float32");
+  CHECK(precision.text("long_name") == "the numbers of the build: of weights, sums and all arithmetic but matrix products");
+  CHECK(products.read_texts().front() == "bf16");
+  CHECK(products.text("long_name") == "the numbers that matrix products multiply, as train.precision chose them");
 }
 
 TEST_CASE("results.csv is read by pandas as it is") {

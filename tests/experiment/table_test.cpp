@@ -131,3 +131,27 @@ TEST_CASE("a table that is too wide gives up its dispensable columns in their or
   table.fit(15, {"exact"});
   CHECK(table.text() == "scheme  note\n─────────────\nnone    blind\nrope\n\nend\n");
 }
+
+TEST_CASE("a table that is too wide folds columns below its rows, wrapped, and loses nothing") {
+  Table table({{"scheme"}, {"what it is"}, {"n", Align::right}, {"knobs"}});
+  table.add({"rope", "queries and keys turned", "1", ""});
+  table.group("others");
+  table.add({"t5", "a bias for each bucket of distances", "10", "buckets = 32"});
+  Table whole = table;
+  whole.fold(0, {"knobs"});
+  CHECK(whole.text() == table.text());
+  table.fold(24, {"absent", "knobs", "what it is", "n"});
+  CHECK(table.text() ==
+        "scheme   n\n"
+        "──────────\n"
+        "rope     1\n"
+        "  what it is: queries\n"
+        "    and keys turned\n"
+        "\n"
+        "others\n"
+        "t5      10\n"
+        "  what it is: a bias for\n"
+        "    each bucket of\n"
+        "    distances\n"
+        "  knobs: buckets = 32\n");
+}

@@ -91,8 +91,8 @@ class Settings {
   std::map<std::string, std::string, std::less<>> contents_;
 };
 
-/// Of the candidates the one with the fewest edits (insert, delete, replace, exchange neighbours) from `name`; empty
-/// when none is near enough to be what was meant.
+/// Of the candidates the one with the fewest edits (insert, delete, replace, exchange neighbours) from `name`, whatever the case of
+/// letters; empty when none is near enough to be what was meant.
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace sextant

@@ -35,11 +35,14 @@ int exit_code(ErrorKind kind);
 /// A file of configuration as the user names it: as a path, or within the shipped folders ("models/nano.toml").
 std::filesystem::path configuration_file(const std::string& name);
 
-/// The layers of the arguments: models, files, assignments.
+/// The layers of the arguments: models and files, then assignments. Options that are short for a setting are assignments, too;
+/// throws a usage Error where one contradicts a --set.
 std::vector<Layer> layers_of(const ConfigurationArguments& arguments);
+std::vector<Layer> file_layers_of(const ConfigurationArguments& arguments);
 std::vector<Layer> assignments_of(const ConfigurationArguments& arguments);
 
-/// Limits the loops to this many threads (0: all cores granted) while it lives.
+/// Limits the loops to this many threads (0: all cores granted) while it lives. More than there are cores is a warning on stderr:
+/// the bits stay the same, the time gets worse.
 std::unique_ptr<ThreadLimit> limit_threads(int count);
 
 /// The cores that the machine grants us.
@@ -71,6 +74,9 @@ std::string fitted_table(const std::vector<Cell>& cells);
 
 /// Likewise any table; `dispensable` are the titles of columns that can be left out, the first first.
 std::string fitted_table(Table table, const std::vector<std::string>& dispensable);
+
+/// Likewise, but `foldable` columns that have no room are written below each row, so that nothing is lost.
+std::string folded_table(Table table, const std::vector<std::string>& foldable);
 
 /// A line on stderr.
 void say(const std::string& message);

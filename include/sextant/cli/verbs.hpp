@@ -15,6 +15,7 @@ struct ConfigurationArguments {
   std::vector<std::string> files;        ///< --config FILE
   std::vector<std::string> assignments;  ///< --set key=value
   std::string gemm;                      ///< --gemm NAME, short for --set train.gemm=NAME; empty: not given
+  std::string precision;                 ///< --precision WORD, likewise for train.precision
 };
 
 struct TrainArguments {
@@ -93,7 +94,7 @@ int ablate(const AblateArguments& arguments);
 
 struct DemoArguments {
   std::string out = "runs/demo";
-  std::string gemm;  ///< the library of products; empty: the default
+  std::string gemm, precision;  ///< the library of products, and what it multiplies; empty: the default
   Index jobs = 0;
   bool json = false;
 };

@@ -27,7 +27,7 @@ struct RunRecord {
   double seconds = 0;                          ///< of training, all sessions together
   std::string gemm;                            ///< the library of matrix products: "openblas" or "onednn"; the bits depend on it,
   std::string blas_kernel;                     ///< on the kernel that it chose for the processor,
-  std::string precision, products;             ///< on the numbers of all arithmetic ("float32"), and on those that are multiplied ("bf16")
+  std::string precision, products;             ///< on the build's numbers ("float32"), and on those that matrix products multiply ("bf16")
   std::int64_t trained_shortest = 0, trained_longest = 0;
   Evaluation evaluation;
 };

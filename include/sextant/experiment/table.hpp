@@ -4,6 +4,7 @@
 // column is as wide as its widest cell and no wider; between two columns stand two blanks.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,21 +46,27 @@ class Table {
   /// the titles taken out. A `width` below 1 is no limit.
   std::vector<std::string> fit(Index width, const std::vector<std::string>& dispensable);
 
+  /// Takes columns out likewise, but writes their cells below each row, "title: cell", wrapped at blanks: nothing is lost.
+  /// What is folded later stands higher, so the least important title comes first.
+  void fold(Index width, const std::vector<std::string>& foldable);
+
   /// For a terminal: header, line, rows; each ends with a line break and without blanks.
   std::string text() const;
 
   /// As Markdown, with the cells padded so that the source reads well too. A group's title is a row in bold; a group
-  /// without one leaves no trace, for Markdown has no line inside a table.
+  /// without one leaves no trace, for Markdown has no line inside a table, nor has it what was folded.
   std::string markdown() const;
 
  private:
   struct Row {
     std::vector<std::string> cells;  // of a group: its title alone
     bool group = false;
+    std::string below = {};  // what was folded: whole lines
   };
 
   std::vector<Index> widths() const;
   Index width() const;
+  std::optional<std::size_t> find(const std::string& title) const;
   void remove(std::size_t column);
 
   std::vector<Column> columns_;
