@@ -186,7 +186,17 @@ struct Attend final : Op {
         }
       }
       vector::softmax_gradient(weights, slopes, triangle(t, seen, stride));
-      if (by_pair >= 0 || by_distance >= 0 || of_query >= 0)
+      if (by_distance >= 0 && run.sink(by_distance)) {
+        Real* const sums = run.output(sums_by_distance) + row_of(b, h) * distances;
+        over_distances(run, t, seen, distances, [&](Index i, Index j, Index slot, Index count, bool one) {
+          const Real* from = slopes + i * stride + j;
+          if (one)
+            sums[slot] += vector::sum(from, count);
+          else
+            vector::add(from, sums + slot, count);
+        });
+      }
+      if (by_pair >= 0 || of_query >= 0)
         for (Index i = 0; i < t.rows(); ++i) bias_gradient(run, t, i, slopes + i * stride, seen);
       if (dq) {
         const rows::HeadStrides to = run.heads(0);
@@ -322,15 +332,6 @@ struct Attend final : Op {
           vector::add(slopes, row, seen);
         }
       }
-    if (by_distance >= 0 && run.sink(by_distance)) {
-      Real* to = run.output(sums_by_distance) + row_of(t.b, t.h) * distances;
-      over_distances(run, {t.b, t.h, query, query + 1}, seen, distances, [&](Index, Index j, Index slot, Index count, bool one) {
-        if (one)
-          to[slot] += vector::sum(slopes + j, count);
-        else
-          vector::add(slopes + j, to + slot, count);
-      });
-    }
     if (of_query >= 0) {
       if (const rows::Sink to = run.sink(of_query)) {
         Real& own = to.data[row_of(t.b, t.h) * queries + query];
