@@ -36,8 +36,8 @@ Tensor attention(Tape& tape, Scheme& position, Tensor x, Tensor memory, const Pl
   LayerCache& kept = cache != nullptr ? *cache : nothing_kept;
 
   Attending a;
-  a.raw_query = heads_of("query", x);           // [B, H, Tq, d]
-  const Tensor key = heads_of("key", memory);   // [B, H, T, d]
+  a.raw_query = heads_of("query", x);              // [B, H, Tq, d]
+  const Tensor key = heads_of("key", memory);      // [B, H, T, d]
   const Tensor value = heads_of("value", memory);  // [B, H, T, d]
   a.hidden = x;
   a.places = places;
@@ -62,7 +62,7 @@ Tensor attention(Tape& tape, Scheme& position, Tensor x, Tensor memory, const Pl
       const Tensor mixed = attend(tape, query, a.key, values, *bias, visible, factor, settings.dropout, "weights", past);
       return linear_layer(tape, "output", merge_heads(tape, mixed), width, settings.damping);
     }
-  a.value = behind(tape, kept.values, value, 2);                                                              // [B, H, Tk, d]
+  a.value = behind(tape, kept.values, value, 2);                                                                        // [B, H, Tk, d]
   if (!settings.raw_keys) a.key = behind(tape, kept.keys, a.key, 2);                                                    // [B, H, Tk, *]
   const Tensor scores = hook([&] { return scaled(tape, position.score(tape, a), settings.scaling, settings.heads); });  // [B, H, Tq, Tk]
   const Tensor weights = dropout(tape, softmax(tape, scores, visible), settings.dropout, "weights");
