@@ -46,7 +46,7 @@ namespace op_families {
 OpExamples rotation() {
   return {{"rotate", [](Tape& tape, ExampleDraw& draw) {
              const Index batch = draw.extent(), length = draw.extent(), planes = draw.positive_extent(), rest = draw.below(3);
-             const Tensor x = draw.tensor(tape, {batch, draw.extent(), length, 2 * planes + rest});
+             const Tensor x = draw.tensor(tape, {batch, draw.positive_extent(), length, 2 * planes + rest});
              const Numbers positions = draw.numbers(tape, {draw.coin() ? batch : 1, length});
              const auto table = [&](double phase) {
                return from_positions(tape, positions, planes, [phase](double p, std::span<double> row) {
