@@ -27,7 +27,7 @@ constexpr Index queries_of_tile(Index queries) { return queries < 128 ? 32 : 64;
 
 /// Scratch of the calling thread for a tile: it grows to the largest that was ever asked for.
 Real* scratch(std::size_t which, Index count) {
-  thread_local Arena blocks[6];
+  thread_local Arena blocks[5];
   constexpr Index slack = 64;  // whole vectors are read and written behind the end of a row
   blocks[which].reserve((count + slack) * static_cast<Index>(sizeof(Real)));
   return reinterpret_cast<Real*>(blocks[which].at(0));
@@ -165,7 +165,7 @@ struct Attend final : Op {
       if (value_table >= 0) {  // what the weights by distance met sends its share to each of them
         Real* const met = scratch(3, t.rows() * table_rows);
         gemm_here(t.rows(), table_rows, value_width, 1, dy, {run.real(value_table), value_width, true}, 0, met, table_rows);
-        read_distances(run, t, met, seen, slopes, stride);
+        read_distances(run, t, seen, met, table_rows, table_rows, slopes, stride);
       }
       vector::exp_rows_again(weights, triangle(t, seen, stride), reinterpret_cast<const vector::Normalizer*>(run.saved(1)) + row);
       drop(run, t, slopes, seen, stride);
@@ -186,16 +186,8 @@ struct Attend final : Op {
         }
       }
       vector::softmax_gradient(weights, slopes, triangle(t, seen, stride));
-      if (by_distance >= 0 && run.sink(by_distance)) {
-        Real* const sums = run.output(sums_by_distance) + row_of(b, h) * distances;
-        over_distances(run, t, seen, distances, [&](Index i, Index j, Index slot, Index count, bool one) {
-          const Real* from = slopes + i * stride + j;
-          if (one)
-            sums[slot] += vector::sum(from, count);
-          else
-            vector::add(from, sums + slot, count);
-        });
-      }
+      if (by_distance >= 0 && run.sink(by_distance))
+        add_distances(run, t, seen, slopes, stride, run.output(sums_by_distance) + row_of(b, h) * distances, 0, distances);
       if (by_pair >= 0 || of_query >= 0)
         for (Index i = 0; i < t.rows(); ++i) bias_gradient(run, t, i, slopes + i * stride, seen);
       if (dq) {
@@ -245,20 +237,11 @@ struct Attend final : Op {
       const Real* bias = run.real(by_pair) + ((pair_batch == 1 ? 0 : t.b) * pair_heads + (pair_heads == 1 ? 0 : t.h)) * queries * keys;
       for (Index i = 0; i < t.rows(); ++i) vector::add(bias + (t.first + i) * keys, to + i * stride, seen);
     }
-    if (by_distance >= 0) {
-      const Real* bias = run.real(by_distance) + t.h * distances;
-      over_distances(run, t, seen, distances, [&](Index i, Index j, Index slot, Index count, bool one) {
-        Real* const row = to + i * stride + j;
-        if (one)
-          for (Index n = 0; n < count; ++n) row[n] += bias[slot];
-        else
-          vector::add(bias + slot, row, count);
-      });
-    }
+    if (by_distance >= 0) read_distances(run, t, seen, run.real(by_distance) + t.h * distances, 0, distances, to, stride);
     if (key_table >= 0) {
       Real* const met = scratch(4, t.rows() * table_rows);
       gemm_here(t.rows(), table_rows, width, factor, query, {run.real(key_table), width, true}, 0, met, table_rows);
-      read_distances(run, t, met, seen, to, stride);
+      read_distances(run, t, seen, met, table_rows, table_rows, to, stride);
     }
     if (of_query >= 0) {
       const Real *own = run.real(of_query) + row_of(t.b, t.h) * queries, *of_keys = run.real(of_key) + row_of(t.b, t.h) * keys;
@@ -294,10 +277,10 @@ struct Attend final : Op {
     }
   }
 
-  /// Adds to each pair what its query met at its distance: met [rows, table_rows].
-  void read_distances(const Run& run, const Tile& t, const Real* met, Index seen, Real* to, Index stride) const {
-    over_distances(run, t, seen, table_rows, [&](Index i, Index j, Index slot, Index count, bool one) {
-      const Real* from = met + i * table_rows + slot;
+  /// Adds to each pair what stands at its distance: a row of `slots` for each query, `row_stride` apart (0: all share one).
+  void read_distances(const Run& run, const Tile& t, Index seen, const Real* by_slot, Index row_stride, Index slots, Real* to, Index stride) const {
+    over_distances(run, t, seen, slots, [&](Index i, Index j, Index slot, Index count, bool one) {
+      const Real* from = by_slot + i * row_stride + slot;
       Real* const row = to + i * stride + j;
       if (one)
         for (Index n = 0; n < count; ++n) row[n] += *from;
@@ -306,17 +289,22 @@ struct Attend final : Op {
     });
   }
 
-  /// The other way: sums [rows, table_rows] of each query's pairs by distance.
-  Real* sums_of_distances(const Run& run, const Tile& t, const Real* pairs, Index seen, Index stride, Real* sums) const {
-    std::fill_n(sums, t.rows() * table_rows, Real{0});
-    over_distances(run, t, seen, table_rows, [&](Index i, Index j, Index slot, Index count, bool one) {
-      Real* const to = sums + i * table_rows + slot;
+  /// The other way: adds each pair to what stands at its distance.
+  void add_distances(const Run& run, const Tile& t, Index seen, const Real* pairs, Index stride, Real* by_slot, Index row_stride, Index slots) const {
+    over_distances(run, t, seen, slots, [&](Index i, Index j, Index slot, Index count, bool one) {
+      Real* const to = by_slot + i * row_stride + slot;
       const Real* row = pairs + i * stride + j;
       if (one)
         *to += vector::sum(row, count);
       else
         vector::add(row, to, count);
     });
+  }
+
+  /// Sums [rows, table_rows] of each query's pairs by distance.
+  Real* sums_of_distances(const Run& run, const Tile& t, const Real* pairs, Index seen, Index stride, Real* sums) const {
+    std::fill_n(sums, t.rows() * table_rows, Real{0});
+    add_distances(run, t, seen, pairs, stride, sums, table_rows, table_rows);
     return sums;
   }
 

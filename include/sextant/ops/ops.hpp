@@ -48,6 +48,7 @@ Tensor clamp(Tape& tape, Tensor x, double least, double most);
 /// y_i = x_0 + ... + x_i along the last axis, or x_i + ... + x_(n-1) from the end.
 Tensor cumulative_sum(Tape& tape, Tensor x, bool from_end = false);
 /// slots [.., S] read at places [.., N] -> [.., N], linearly between neighbours; places are clamped to [0, S - 1].
+/// Where `causal`, places are [.., Tq, Tk], and what a query does not see is 0.
 Tensor interpolate(Tape& tape, Tensor slots, Tensor places, bool causal = false);
 
 // ---- matmul
