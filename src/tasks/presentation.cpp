@@ -1,6 +1,7 @@
 #include "sextant/tasks/presentation.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace sextant {
 
@@ -25,6 +26,24 @@ void ask_tags(Presented& p, const Example& example, Index first) {
   if (example.compared.empty())
     for (std::size_t t = 0; t < p.targets.size(); ++t)
       if (p.targets[t] != nothing_asked) p.asked.push_back(static_cast<Index>(t));
+}
+
+/// Facts, distances, aspects and least losses of the asked places. A seq2seq's distances are told as if a decoder had read the source.
+void describe_asked(Presented& p, Kind kind, bool opens_with_begin, const Example& example) {
+  const std::size_t count = p.asked.size();
+  const auto take = [count](const auto& from, auto rest) {
+    auto taken = from;
+    if (!taken.empty()) taken.resize(count, rest);
+    return taken;
+  };
+  p.facts = take(example.facts, no_fact);
+  p.aspects = take(example.aspects, Index{0});
+  p.least_loss = take(example.least_loss, 0.0);
+  const Index before = kind == Kind::decoder && opens_with_begin ? 1 : 0, source = static_cast<Index>(example.source.size());
+  for (std::size_t i = 0; i < p.facts.size(); ++i) {
+    const Index place = kind == Kind::seq2seq ? source + p.asked[i] : p.asked[i];
+    p.distances.push_back(p.facts[i] == no_fact ? -1 : std::abs(place - before - p.facts[i]));
+  }
 }
 
 void append(std::vector<Token>& to, const std::vector<Token>& tokens) { to.insert(to.end(), tokens.begin(), tokens.end()); }
@@ -73,6 +92,7 @@ Presented present(const Task& task, Kind kind, const Example& example) {
       break;
     }
   }
+  describe_asked(p, kind, task.opens_with_begin(), example);
   p.numbers = coupled_numbers(task, kind, static_cast<Index>(example.source.size()), static_cast<Index>(p.tokens.size()));
   if (kind == Kind::seq2seq) p.source_numbers = task.coupling(static_cast<Index>(example.source.size())).source;
   return p;
@@ -108,8 +128,7 @@ std::vector<std::int32_t> coupled_numbers(const Task& task, Kind kind, Index sou
 }
 
 StreamLengths stream_lengths(const Task& task, Kind kind, Index length) {
-  Dice dice(0, "stream lengths");
-  const Presented p = present(task, kind, task.draw(Split::train, length, dice));
+  const Presented p = present(task, kind, task.largest(length));
   return {static_cast<Index>(p.tokens.size()), static_cast<Index>(p.source.size())};
 }
 

@@ -37,6 +37,18 @@ std::vector<Token> Task::encode(std::string_view prompt) const {
   return tokens;
 }
 
+Example Task::largest(Index length) const {
+  Dice dice(0, "stream lengths");
+  return draw(Split::train, length, dice);
+}
+
+std::vector<Token> Task::candidates(const Example& example, std::size_t asked) const {
+  if (asked < example.answer.size() && example.answer[asked] == token::end) return {token::end};
+  std::vector<Token> words;
+  for (Token id = is_text() ? 0 : token::first_free; id < vocabulary().size(); ++id) words.push_back(id);
+  return words;
+}
+
 std::string Task::decode(const std::vector<Token>& tokens) const {
   std::string text;
   for (const Token id : tokens) text += (text.empty() ? "" : " ") + vocabulary().word(id);

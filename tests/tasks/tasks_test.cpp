@@ -16,7 +16,7 @@
 #include "sextant/experiment/known_keys.hpp"
 #include "sextant/tasks/lexicon.hpp"
 #include "sextant/tasks/presentation.hpp"
-#include "sextant/tasks/symbols.hpp"
+#include "sextant/tasks/generated.hpp"
 #include "sextant/tasks/task.hpp"
 
 using namespace sextant;
@@ -249,7 +249,7 @@ TEST_CASE("about a fifth of the strings are for the test, whatever their length"
     for (int i = 0; i < 2000; ++i) {
       Tokens string;
       for (Index t = 0; t < length; ++t) string.push_back(static_cast<Token>(5 + dice.below(40)));
-      test += is_test_string(string, 0.2);
+      test += is_test_source(string, 0.2);
     }
     CHECK(test > 320);
     CHECK(test < 480);

@@ -18,8 +18,15 @@ struct Presented {
   std::vector<Token> tokens;                          ///< the stream that logits are computed for
   std::vector<Token> targets;                         ///< by place of `tokens`; nothing_asked elsewhere
   std::vector<Index> asked;                           ///< the asked places, in the order of the answer (for tags: of Example::compared, if given)
-  bool continues = false;                             ///< it goes on from the segment that its row of the batch held before
-  bool written = false;                               ///< the answer is written token by token: a prediction is the next input
+
+  // Of each asked place, in the order of `asked`; each empty where the task states none.
+  std::vector<Index> facts;        ///< where the fact stands in the source; no_fact
+  std::vector<Index> distances;    ///< tokens between it and the place that is asked, as a decoder that reads source and answer counts; -1
+  std::vector<Index> aspects;      ///< which aspect of the task it is
+  std::vector<double> least_loss;  ///< that the law which made the example leaves, in nats
+
+  bool continues = false;  ///< it goes on from the segment that its row of the batch held before
+  bool written = false;    ///< the answer is written token by token: a prediction is the next input
 
   /// What is right, in the order of `asked`.
   std::vector<Token> expected() const;

@@ -1,10 +1,12 @@
 // The task interface: a task makes examples from random draws and says what is asked. It knows nothing of models; how an
 // example is laid out for an encoder, a decoder or an encoder-decoder is the same for all tasks (tasks/presentation.hpp).
 //
-// Adding a task is one file src/tasks/entries/mine.cpp with its entry `TaskEntry tasks::mine()`.
+// Adding a task is one file src/tasks/entries/mine.cpp with its entry `TaskEntry tasks::mine()`. Tasks whose examples are made of random
+// draws derive from GeneratedTask (tasks/generated.hpp), which parts training from test.
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,11 +24,20 @@ constexpr Token nothing_asked = -1;
 
 /// One question with its right answer. A task fills `tags`, or `answer`, or both.
 struct Example {
-  std::vector<Token> source;    ///< what is read
-  std::vector<Token> tags;      ///< by place of the source: what is right at that place, or nothing_asked
-  std::vector<Token> answer;    ///< what is right to write after reading, its end included
-  std::vector<Index> compared;  ///< for pairs: the tagged places in an order that both halves of a pair share
+  std::vector<Token> source = {};    ///< what is read
+  std::vector<Token> tags = {};      ///< by place of the source: what is right at that place, or nothing_asked
+  std::vector<Token> answer = {};    ///< what is right to write after reading, its end included
+  std::vector<Index> compared = {};  ///< for pairs: the tagged places in an order that both halves of a pair share
+
+  // What is known of each asked token, in the order of the answer, else of the tags from left to right; each empty, or as many as are
+  // asked (those of the answer may leave out its end, and serve the tags as well).
+  std::vector<Index> facts = {};        ///< the place in the source of the fact that decides it; no_fact where none alone does
+  std::vector<Index> aspects = {};      ///< which of TaskEntry::aspects it belongs to
+  std::vector<double> least_loss = {};  ///< minus the logarithm of its probability under the law that made it, in nats
 };
+
+/// No single place of the source decides what is asked.
+constexpr Index no_fact = -1;
 
 /// The same words in another order, which changes the answer; and, where a language allows it, in an order that does not.
 struct Pair {
@@ -49,7 +60,7 @@ struct Segment {
 /// Which examples: training never sees a test example.
 enum class Split { train, test };
 
-/// A task with its settings. All examples of one length have the same sizes.
+/// A task with its settings. Examples of one length have the same sizes, or at most those of `largest`.
 class Task {
  public:
   virtual ~Task() = default;
@@ -58,6 +69,9 @@ class Task {
 
   /// An example of this length, whatever the length of the task counts (symbols, words, context).
   virtual Example draw(Split split, Index length, Dice& dice) const = 0;
+
+  /// An example of this length that no other one surpasses in size; shorter ones are padded.
+  virtual Example largest(Index length) const;
 
   /// How many distinct test examples of this length there are when they are few enough to go through; 0: draw them.
   /// Where examples can be read as segments, each test example follows the one before.
@@ -88,16 +102,38 @@ class Task {
   /// Whether the loss is also told in bits per character.
   virtual bool is_text() const { return false; }
 
+  /// How many different sources of this length there are, both splits together; infinity for more than anybody counts. Where there
+  /// are too few to part them, training and test share them (is_parted).
+  virtual double distinct(Index /*length*/) const { return std::numeric_limits<double>::infinity(); }
+  /// Whether no test example of this length occurs in training.
+  virtual bool is_parted(Index /*length*/) const { return true; }
+
+  /// The tokens that somebody who knows the task but not the example could answer with, for the asked token of this number: what a
+  /// guess chooses from. Default: every word of the vocabulary but the special ones, and the end alone where the answer ends.
+  virtual std::vector<Token> candidates(const Example& example, std::size_t asked) const;
+
+  /// Whether a parser of what is written can tell right form from wrong, whatever was asked; then `well_formed` is that parser.
+  virtual bool has_grammar() const { return false; }
+  /// `written` is what a model wrote behind the source, its end excluded.
+  virtual bool well_formed(const std::vector<Token>& /*source*/, const std::vector<Token>& /*written*/) const { return true; }
+
   /// What the user should know about the data, a line each: sizes, what was left out, what is too small.
   virtual std::vector<std::string> remarks() const { return {}; }
 };
+
+/// What of position a task turns on.
+enum class Matters { order, place, distance };
 
 /// The statement of a task.
 struct TaskEntry {
   std::string name;
   std::string summary;
-  std::string counts;       ///< what its length counts: "words", "symbols", "characters"
-  std::vector<Kind> kinds;  ///< in which kinds of transformer it makes sense
+  std::vector<Matters> matters;           ///< the order of tokens, their absolute place, the distance between them; empty: none of them
+  std::string distances;                  ///< how far apart lie what is asked and what decides it, in words: "1 to the length"
+  std::string scored;                     ///< which places are scored, in words
+  std::vector<std::string> aspects = {};  ///< parts of what is asked that are scored apart as well
+  std::string counts;                     ///< what its length counts: "words", "symbols", "characters"
+  std::vector<Kind> kinds;                ///< in which kinds of transformer it makes sense
   std::vector<Knob> knobs;
   bool fixed_length = false;               ///< there is one length only; train_length and eval_lengths are not settings then
   std::vector<std::int64_t> train_length;  ///< default [shortest, longest]

@@ -156,6 +156,9 @@ TaskEntry text() {
   return {
       .name = "text",
       .summary = "the next character or byte of a text file of your own",
+      .matters = {Matters::order, Matters::distance},
+      .distances = "mostly the last few dozen; what a text needs is not known beforehand",
+      .scored = "every place: the loss is what counts, exact match says little",
       .counts = "characters",
       .kinds = {Kind::decoder},
       .knobs = {Knob::path("file", "text/devils-dictionary.txt", "the text, UTF-8 unless read as bytes"),

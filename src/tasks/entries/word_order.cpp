@@ -199,6 +199,9 @@ TaskEntry word_order() {
   return {
       .name = "word_order",
       .summary = "who did it, and to whom: \"dog bit man\" against \"man bit dog\"",
+      .matters = {Matters::order},
+      .distances = "1 and 2: three words stand side by side",
+      .scored = "agent, verb and patient",
       .counts = "words",
       .kinds = {Kind::encoder, Kind::decoder, Kind::seq2seq},
       .knobs = {Knob::choice("variant", "english", {"english", "korean_words", "korean_particles", "korean_bare"},
