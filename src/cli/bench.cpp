@@ -1,11 +1,11 @@
 // sextant bench: how long a training step takes, beside its matrix products alone, and what each position scheme adds to it.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iostream>
 
 #include "sextant/cli/common.hpp"
 #include "sextant/experiment/json.hpp"
+#include "sextant/experiment/machine.hpp"
 #include "sextant/experiment/process.hpp"
 #include "sextant/experiment/statistics.hpp"
 #include "sextant/experiment/table.hpp"
@@ -24,14 +24,6 @@ struct Measured {
   std::vector<double> steps, products;
   double peak_mb = 0;
 };
-
-/// Of this program alone: what getrusage tells begins with the process that started it.
-double own_peak_mb() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;
-  return 0;
-}
 
 /// Schemes that are measured in turns share a process, so each one's peak is that of a process of its own.
 double peak_alone_mb(const BenchShape& shape, const std::string& scheme, const BenchArguments& arguments) {
@@ -96,7 +88,7 @@ std::vector<Measured> measure(const BenchShape& shape, const std::vector<std::st
       m.products.push_back(m.benchmark->products());
       spent += m.steps.back();
     }
-  for (Measured& m : all) m.peak_mb = all.size() == 1 ? own_peak_mb() : peak_alone_mb(shape, m.scheme, arguments);
+  for (Measured& m : all) m.peak_mb = all.size() == 1 ? peak_megabytes() : peak_alone_mb(shape, m.scheme, arguments);
   return all;
 }
 

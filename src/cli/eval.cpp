@@ -43,7 +43,9 @@ int eval(const EvalArguments& arguments) {
   record.parameters = run.parameters->count();
   for (const Parameter& p : run.parameters->list())
     if (p.role == Role::position) record.parameters_added += p.count;
-  record.evaluation = Evaluator(*a.model, *a.task, *run.parameters, a.train, lengths, a.lengths.shortest, a.lengths.longest, std::make_shared<Arena>()).run();
+  LengthSettings evaluated = a.lengths;
+  evaluated.evaluated = lengths;
+  record.evaluation = Evaluator(*a.model, *a.task, *run.parameters, a.train, evaluated, std::make_shared<Arena>()).run();
   say(fmt::format("{} at step {}", arguments.run, run.step));
   const std::vector<Cell> cells = compare({record});
   std::cout << (arguments.json ? comparison_json(cells) : fitted_table(cells));

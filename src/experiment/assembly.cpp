@@ -108,7 +108,8 @@ Assembly assemble(const RunSettings& run) {
   a.lengths = {.shortest = trained.front(),
                .longest = trained.back(),
                .one_per_batch = run.task_settings.text("length_per") == "batch",
-               .evaluated = run.task_settings.integers("eval_lengths")};
+               .evaluated = run.task_settings.integers("eval_lengths"),
+               .distance_bins = run.task_settings.integers("distance_bins")};
   ModelSettings model = ModelSettings::from(run.model);
   model.vocab = a.task->vocabulary().size();
   const StreamLengths longest = stream_lengths(*a.task, model.kind, a.lengths.longest);

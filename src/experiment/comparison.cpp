@@ -36,7 +36,7 @@ Cell cell_of(const std::vector<RunRecord>& runs, std::size_t i) {
   }
   cell.exact_match = summarize(exact, successes, cell.examples);
   cell.token_accuracy = mean_of(runs, [i](const RunRecord& r) { return r.evaluation.lengths[i].token_accuracy(); });
-  cell.loss = mean_of(runs, [i](const RunRecord& r) { return r.evaluation.lengths[i].loss; });
+  cell.loss = mean_of(runs, [i](const RunRecord& r) { return r.evaluation.lengths[i].loss(); });
   cell.milliseconds_per_step = median(times);
   const OrderResult& order = runs.front().evaluation.order;
   cell.paired = order.pairs > 0;

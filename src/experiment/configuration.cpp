@@ -16,6 +16,7 @@
 #include "sextant/position/scheme.hpp"
 #include "sextant/position/window.hpp"
 #include "sextant/tasks/task.hpp"
+#include "sextant/train/measures.hpp"
 #include "sextant/train/settings.hpp"
 
 namespace sextant {
@@ -285,9 +286,13 @@ void Resolver::check_lengths() const {
   const std::vector<std::int64_t>& trained = run.task_settings.integers("train_length");
   require(trained.size() == 2 && trained[0] <= trained[1], "{}: {} is not a range; write train_length = [shortest, longest], for instance [1, 20]",
           place({"task.train_length"}), toml_text(trained));
+  at_place(place({"task.distance_bins"}), [&] { DistanceBins(run.task_settings.integers("distance_bins")); });
   std::vector<std::int64_t> evaluated = run.task_settings.integers("eval_lengths");
   require(!evaluated.empty(), "{}: there is no length; write eval_lengths = [20, 40], for instance", place({"task.eval_lengths"}));
   std::sort(evaluated.begin(), evaluated.end());
+  const std::int64_t deployment = run.task_settings.integer("deployment_length");
+  require(deployment == 0 || std::binary_search(evaluated.begin(), evaluated.end(), deployment),
+          "{} = {}: a length that the model is meant for has to be evaluated; add it to task.eval_lengths", place({"task.deployment_length"}), deployment);
   if (const auto twice = std::adjacent_find(evaluated.begin(), evaluated.end()); twice != evaluated.end())
     fail(ErrorKind::usage, "{}: the length {} is given twice; keep one", place({"task.eval_lengths"}), *twice);
 }

@@ -96,6 +96,8 @@ std::vector<Knob> task_knobs(const TaskEntry& entry) {
   std::vector<Knob> knobs = {
       Knob::integers("train_length", entry.train_length, 1, longest, "shortest and longest training length, in " + entry.counts),
       Knob::integers("eval_lengths", entry.eval_lengths, 1, longest, "the lengths that are evaluated"),
+      Knob::integer("deployment_length", 0, 0, longest, "the length that the model is meant for, one of eval_lengths; 0: the longest of them"),
+      Knob::integers("distance_bins", {}, 1, longest, "where bins of distances begin, rising; empty: 1, 2, 4, 8, ..."),
       Knob::choice("length_per", "batch", {"batch", "row"}, "draw one training length for the whole batch, or one for each row"),
   };
   knobs.insert(knobs.end(), entry.knobs.begin(), entry.knobs.end());

@@ -109,4 +109,11 @@ MemoryGrant read_memory(const fs::path& root) {
   return memory;
 }
 
+double peak_megabytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;
+  return 0;
+}
+
 }  // namespace sextant

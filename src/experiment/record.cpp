@@ -1,5 +1,7 @@
 #include "sextant/experiment/record.hpp"
 
+#include <algorithm>
+
 #include "sextant/experiment/json.hpp"
 #include "sextant/experiment/known_keys.hpp"
 #include "sextant/experiment/resources.hpp"
@@ -26,9 +28,32 @@ std::string label_of(const RunSettings::Stack& stack) {
   return changed.empty() ? stack.scheme : stack.scheme + "(" + changed + ")";
 }
 
+/// Sums as [count, right, loss], and the least loss where there is a law.
+Json to_json(const Tally& t) {
+  Json list = {t.count, t.right, t.loss};
+  if (t.least_loss != 0) list.push_back(t.least_loss);
+  return list;
+}
+
+Tally tally(const Json& j) { return {.count = j.at(0), .right = j.at(1), .loss = j.at(2), .least_loss = j.size() > 3 ? j.at(3).get<double>() : 0}; }
+
+Json to_json(const Disturbance& d) { return {d.count, d.alike, d.divergence}; }
+
+Disturbance disturbance(const Json& j) { return {.count = j.at(0), .alike = j.at(1), .divergence = j.at(2)}; }
+
 Json to_json(const LengthResult& r) {
-  return {{"length", r.length}, {"region", r.inside ? "in" : "out"}, {"examples", r.examples}, {"exact", r.exact}, {"tokens", r.tokens}, {"right", r.right},
-          {"loss", r.loss}};
+  Json j = {{"length", r.length}, {"region", r.inside ? "in" : "out"}, {"examples", r.examples}, {"exact", r.exact},
+            {"shared", r.shared}, {"asked", to_json(r.asked)},         {"chance", r.chance}};
+  for (const Tally& t : r.aspects) j["aspects"].push_back(to_json(t));
+  for (const auto& [at, cell] : r.recall.cells) j["recall"].push_back(Json{at.first, at.second, to_json(cell)});
+  if (!r.by_place.empty()) j["place_width"] = r.place_width;
+  for (const Tally& t : r.by_place) j["by_place"].push_back(to_json(t));
+  if (r.disturbed.swap.count > 0)
+    j["disturbed"] = {{"swap", to_json(r.disturbed.swap)}, {"permutation", to_json(r.disturbed.permutation)}, {"reversal", to_json(r.disturbed.reversal)}};
+  if (const WrittenResult& w = r.written; w.examples > 0)
+    j["written"] = {{"examples", w.examples}, {"exact", w.exact},   {"grams", w.grams},
+                    {"repeated", w.repeated}, {"judged", w.judged}, {"well_formed", w.well_formed}};
+  return j;
 }
 
 Json to_json(const OrderResult& r) {
@@ -40,14 +65,42 @@ Json to_json(const OrderResult& r) {
           {"largest_logit_difference", r.largest_difference}};
 }
 
+/// Whether the sums of a result fit each other, as those of an evaluation do.
+bool is_consistent(const LengthResult& r) {
+  return r.examples >= 0 && r.exact >= 0 && r.exact <= r.examples && r.asked.right >= 0 && r.asked.right <= r.asked.count && r.place_width >= 1;
+}
+
 LengthResult length_result(const Json& j) {
-  return {.length = j.at("length"),
-          .inside = j.at("region") == "in",
-          .examples = j.at("examples"),
-          .exact = j.at("exact"),
-          .tokens = j.at("tokens"),
-          .right = j.at("right"),
-          .loss = j.at("loss")};
+  LengthResult r{.length = j.at("length"),
+                 .inside = j.at("region") == "in",
+                 .examples = j.at("examples"),
+                 .exact = j.at("exact"),
+                 .shared = j.at("shared"),
+                 .asked = tally(j.at("asked")),
+                 .chance = j.at("chance")};
+  if (j.contains("aspects"))
+    for (const Json& t : j.at("aspects")) r.aspects.push_back(tally(t));
+  if (j.contains("recall"))
+    for (const Json& cell : j.at("recall")) r.recall.cells[{cell.at(0), cell.at(1)}] = tally(cell.at(2));
+  if (j.contains("by_place")) {
+    r.place_width = j.at("place_width");
+    for (const Json& t : j.at("by_place")) r.by_place.push_back(tally(t));
+  }
+  if (j.contains("disturbed")) {
+    const Json& d = j.at("disturbed");
+    r.disturbed = {disturbance(d.at("swap")), disturbance(d.at("permutation")), disturbance(d.at("reversal"))};
+  }
+  if (j.contains("written")) {
+    const Json& w = j.at("written");
+    r.written = {.examples = w.at("examples"),
+                 .exact = w.at("exact"),
+                 .grams = w.at("grams"),
+                 .repeated = w.at("repeated"),
+                 .judged = w.at("judged"),
+                 .well_formed = w.at("well_formed")};
+  }
+  if (!is_consistent(r)) fail(ErrorKind::damaged, "the counts at length {} do not fit each other", r.length);
+  return r;
 }
 
 OrderResult order_result(const Json& j) {
@@ -89,11 +142,15 @@ RunRecord describe(const RunSettings& run) {
   r.precision = sizeof(Real) == sizeof(float) ? "float32" : "float64";
   r.trained_shortest = run.task_settings.integers("train_length").front();
   r.trained_longest = run.task_settings.integers("train_length").back();
+  const auto& evaluated = run.task_settings.integers("eval_lengths");
+  r.deployment_length = run.task_settings.integer("deployment_length");
+  if (r.deployment_length == 0) r.deployment_length = *std::max_element(evaluated.begin(), evaluated.end());
+  r.distance_bins = run.task_settings.integers("distance_bins");
   return r;
 }
 
 std::string to_json(const RunRecord& r) {
-  Json j = {{"format", "sextant-result-1"},
+  Json j = {{"format", "sextant-result-2"},
             {"outcome", r.outcome},
             {"problem", r.problem},
             {"identity", r.identity},
@@ -110,6 +167,11 @@ std::string to_json(const RunRecord& r) {
             {"parameters_added", r.parameters_added},
             {"milliseconds_per_step", r.milliseconds_per_step},
             {"seconds", r.seconds},
+            {"peak_megabytes", r.peak_megabytes},
+            {"cache_bytes_per_token", r.cache_bytes_per_token},
+            {"tokens_per_second_written", r.tokens_per_second_written},
+            {"deployment_length", r.deployment_length},
+            {"distance_bins", r.distance_bins},
             {"gemm", r.gemm},
             {"blas_kernel", r.blas_kernel},
             {"precision", r.precision},
@@ -128,8 +190,8 @@ RunRecord read_record(const std::filesystem::path& file) {
   const std::string text = read_input_file(file);
   try {
     const Json j = read_json(text, file.string());
-    if (j.at("format") != "sextant-result-1")
-      fail(ErrorKind::damaged, "{}: the format is {}, this version reads sextant-result-1", file.string(), json_line(j.at("format")));
+    if (j.at("format") != "sextant-result-2")
+      fail(ErrorKind::damaged, "{}: the format is {}, this version reads sextant-result-2", file.string(), json_line(j.at("format")));
     RunRecord r;
     r.outcome = j.at("outcome");
     r.problem = j.at("problem");
@@ -147,6 +209,11 @@ RunRecord read_record(const std::filesystem::path& file) {
     r.parameters_added = j.at("parameters_added");
     r.milliseconds_per_step = j.at("milliseconds_per_step");
     r.seconds = j.at("seconds");
+    r.peak_megabytes = j.at("peak_megabytes");
+    r.cache_bytes_per_token = j.at("cache_bytes_per_token");
+    r.tokens_per_second_written = j.at("tokens_per_second_written");
+    r.deployment_length = j.at("deployment_length");
+    r.distance_bins = j.at("distance_bins").get<std::vector<std::int64_t>>();
     r.blas_kernel = j.at("blas_kernel");
     r.precision = j.at("precision");
     r.gemm = j.value("gemm", Products{}.gemm());  // earlier versions had one library, and multiplied what they computed with

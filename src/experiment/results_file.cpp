@@ -90,7 +90,7 @@ const std::vector<NumberColumn>& number_columns() {
   static const std::vector<NumberColumn> columns = {
       {"exact_match", [](const Row& r) { return r.length == nullptr ? missing : r.length->exact_match(); }},
       {"token_accuracy", [](const Row& r) { return r.length == nullptr ? missing : r.length->token_accuracy(); }},
-      {"loss", [](const Row& r) { return r.length == nullptr ? missing : r.length->loss; }},
+      {"loss", [](const Row& r) { return r.length == nullptr ? missing : r.length->loss(); }},
       {"order_accuracy", order(&OrderResult::order_accuracy)},
       {"identical_share", order(&OrderResult::identical_share)},
       {"scrambled_identical",

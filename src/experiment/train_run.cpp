@@ -9,6 +9,7 @@
 #include "sextant/base/parallel.hpp"
 #include "sextant/experiment/checks.hpp"
 #include "sextant/experiment/json.hpp"
+#include "sextant/experiment/machine.hpp"
 #include "sextant/experiment/position_record.hpp"
 #include "sextant/experiment/resources.hpp"
 #include "sextant/experiment/results_file.hpp"
@@ -16,6 +17,7 @@
 #include "sextant/kernels/products.hpp"
 #include "sextant/kernels/vector.hpp"
 #include "sextant/position/scheme.hpp"
+#include "sextant/train/benchmark.hpp"
 #include "sextant/train/checkpoint.hpp"
 #include "sextant/train/durable_file.hpp"
 
@@ -86,7 +88,7 @@ std::string metrics_line(std::int64_t step, const Evaluation& evaluation) {
   for (const LengthResult& r : evaluation.lengths)
     line["evaluation"].push_back({{"length", r.length},
                                   {"region", r.inside ? "in" : "out"},
-                                  {"loss", r.loss},
+                                  {"loss", r.loss()},
                                   {"exact_match", r.exact_match()},
                                   {"token_accuracy", r.token_accuracy()}});
   if (evaluation.order.pairs > 0)
@@ -220,6 +222,13 @@ class TrainRun {
     if (outcome != "done") record_.evaluation = {};
     record_.parameters = trainer_.parameters().count();
     record_.milliseconds_per_step = 1e3 * upper_median(step_seconds_);
+    record_.peak_megabytes = peak_megabytes();
+    if (outcome == "done") {
+      const StreamLengths streams = stream_lengths(*assembly_.task, assembly_.model->model().kind, assembly_.lengths.longest);
+      const WritingCost cost = writing_cost(*assembly_.model, trainer_.parameters(), streams.tokens);
+      record_.cache_bytes_per_token = cost.cache_bytes_per_token;
+      record_.tokens_per_second_written = cost.tokens_per_second;
+    }
     write_results(folder_.path() / "results.h5", {record_});
     write_text_durably(folder_.record(), to_json(record_));
     folder_.set_status(outcome);

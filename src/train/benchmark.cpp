@@ -124,4 +124,24 @@ double DecodeBenchmark::products() {
   });
 }
 
+WritingCost writing_cost(const Transformer& model, ParameterStore& parameters, Index length) {
+  constexpr int rounds = 16;
+  const StackPosition& position = model.main_position();
+  if (model.model().kind != Kind::decoder || !model.decode_exact() || model.memory().active() || position.abacus.active() || length < 2 ||
+      position.eval_numbering.policy == "coupled")
+    return {};
+  CachedDecoder decoder(model, parameters, {.rows = 1, .most = length});
+  std::vector<double> numbers(static_cast<std::size_t>(length));
+  position.eval_numbering.number({}, numbers, {});
+  decoder.append({.tokens = std::vector<Token>(numbers.size() - 1), .numbers = {numbers.begin(), numbers.end() - 1}, .mask = {}});
+  const auto write = [&] {
+    decoder.append({.tokens = {0}, .numbers = {numbers.back()}, .mask = {}});
+    decoder.roll_back(1);
+  };
+  write();  // records what writes a token
+  double least = seconds_of(write);
+  for (int i = 1; i < rounds; ++i) least = std::min(least, seconds_of(write));
+  return {decoder.bytes_per_token(), 1 / least};
+}
+
 }  // namespace sextant

@@ -193,4 +193,10 @@ void CachedDecoder::roll_back(Index count) {
   for (auto& [key, m] : machines_) forget(m);
 }
 
+Index CachedDecoder::bytes_per_token() const {
+  Index numbers = 0;
+  for (const Layer& layer : layers_) numbers += model_.model().heads * (layer.key_width + layer.value_width) + layer.carried_width;
+  return numbers * static_cast<Index>(sizeof(Real));
+}
+
 }  // namespace sextant

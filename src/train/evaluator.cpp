@@ -1,23 +1,22 @@
 #include "sextant/train/evaluator.hpp"
 
 #include <algorithm>
-#include <cmath>
 
+#include "sextant/train/answering.hpp"
 #include "sextant/train/recurrence.hpp"
 
 namespace sextant {
 
-Evaluator::Evaluator(const Transformer& model, const Task& task, ParameterStore& parameters, const TrainSettings& settings, std::vector<std::int64_t> lengths,
-                     std::int64_t shortest, std::int64_t trained, std::shared_ptr<Arena> arena)
+Evaluator::Evaluator(const Transformer& model, const Task& task, ParameterStore& parameters, const TrainSettings& settings, LengthSettings lengths,
+                     std::shared_ptr<Arena> arena)
     : model_(model),
       task_(task),
       parameters_(parameters),
       settings_(settings),
       lengths_(std::move(lengths)),
-      shortest_(shortest),
-      trained_(trained),
+      bins_(lengths_.distance_bins),
       arena_(std::move(arena)) {
-  for (const std::int64_t length : lengths_) machine(length);
+  for (const std::int64_t length : lengths_.evaluated) machine(length);
 }
 
 Machine& Evaluator::machine(Index length) {
@@ -31,115 +30,90 @@ Machine& Evaluator::machine(Index length) {
   return machines_.emplace(length, make_machine(model_, parameters_, extents, false, arena_)).first->second;
 }
 
-Evaluation Evaluator::run() {
+Evaluation Evaluator::run(Thoroughness thoroughness) {
   Evaluation evaluation;
-  for (const std::int64_t length : lengths_) evaluation.lengths.push_back(at(length));
-  if (task_.pair_count() > 0) evaluation.order = order();
+  for (const std::int64_t length : lengths_.evaluated) evaluation.lengths.push_back(at(length, thoroughness));
+  if (task_.pair_count() > 0) evaluation.order = answer_pairs(machine(lengths_.evaluated.front()), model_, task_);
   return evaluation;
 }
 
-LengthResult Evaluator::at(Index length) {
+namespace {
+
+/// Adds what one row of a batch got right, after a forward run.
+void count_row(const Machine& machine, const DistanceBins& bins, std::size_t row, const Presented& p, Index source_length, LengthResult& result) {
+  const auto losses = machine.program->read(machine.recorded.result.rows);
+  bool all_right = true;
+  for (std::size_t i = 0; i < p.asked.size(); ++i) {
+    const Index place = p.asked[i];
+    const Token target = p.targets[static_cast<std::size_t>(place)];
+    const bool right = predicted(machine, static_cast<Index>(row), place) == target;
+    all_right &= right;
+    const Tally one{.count = 1,
+                    .right = right,
+                    .loss = static_cast<double>(losses[row * static_cast<std::size_t>(machine.extents.length) + static_cast<std::size_t>(place)]),
+                    .least_loss = p.least_loss.empty() ? 0 : p.least_loss[i]};
+    result.asked.add(one);
+    if (!p.aspects.empty()) result.aspects[static_cast<std::size_t>(p.aspects[i])].add(one);
+    if (!p.facts.empty() && p.facts[i] != no_fact) result.recall.cells[{RecallGrid::place_of(p.facts[i], source_length), bins.of(p.distances[i])}].add(one);
+    if (!result.by_place.empty()) result.by_place[static_cast<std::size_t>(place / result.place_width)].add(one);
+  }
+  result.examples += 1;
+  result.exact += all_right;
+}
+
+/// The share that a guess gets right which knows the task; over some of the examples, for their questions are alike.
+double chance_of(const Task& task, Kind kind, const std::vector<Example>& examples) {
+  constexpr std::size_t enough = 32;
+  double sum = 0;
+  Index count = 0;
+  for (std::size_t e = 0; e < std::min(enough, examples.size()); ++e) {
+    const std::size_t asked = present(task, kind, examples[e]).asked.size();
+    for (std::size_t i = 0; i < asked; ++i, ++count) sum += 1 / static_cast<double>(std::max<std::size_t>(1, task.candidates(examples[e], i).size()));
+  }
+  return count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
+}  // namespace
+
+LengthResult Evaluator::at(Index length, Thoroughness thoroughness) {
+  constexpr Index most_places = 256;
   Machine& m = machine(length);
   const Kind kind = model_.model().kind;
-  const Index listed = task_.test_count(length),
-              total = listed > 0 ? std::min(listed, task_.is_text() ? listed : settings_.eval_examples) : settings_.eval_examples;
-  LengthResult result{.length = length, .inside = length >= shortest_ && length <= trained_, .examples = total};
-  double loss = 0;
+  TestSet tests = test_set(task_, length, settings_.eval_examples);
+  const auto total = static_cast<Index>(tests.examples.size());
+  LengthResult result{.length = length, .inside = length >= lengths_.shortest && length <= lengths_.longest, .shared = tests.shared};
+  result.chance = chance_of(task_, kind, tests.examples);
+  for (const Example& example : tests.examples)
+    for (const Index aspect : example.aspects) result.aspects.resize(std::max(result.aspects.size(), static_cast<std::size_t>(aspect) + 1));
+  if (total > 0 && present(task_, kind, tests.examples.front()).asked.size() > 1) {
+    result.place_width = (m.extents.length + most_places - 1) / most_places;
+    result.by_place.resize(static_cast<std::size_t>((m.extents.length - 1) / result.place_width + 1));
+  }
   // With a memory each row of the batch reads a part of the examples from its beginning to its end, one after the other.
   Recurrence remembered(model_, settings_.batch, m.extents.memory);
   const Index part = remembered.active() ? (total + settings_.batch - 1) / settings_.batch : 1;
   const Index batches = remembered.active() ? part : (total + settings_.batch - 1) / settings_.batch;
   for (Index batch = 0; batch < batches; ++batch) {
     std::vector<Presented> rows;
+    std::vector<Index> source_lengths;
     for (Index row = 0; row < settings_.batch; ++row) {
       const Index i = remembered.active() ? row * part + batch : batch * settings_.batch + row;
       if (i >= total) break;
-      // Where the test set is larger than asked for, examples are taken evenly from all of it.
-      Dice dice(0, "test/" + std::to_string(length), static_cast<std::uint64_t>(i));
-      rows.push_back(present(task_, kind, listed > 0 ? task_.test(length, i * listed / total) : task_.draw(Split::test, length, dice)));
+      const Example& example = tests.examples[static_cast<std::size_t>(i)];
+      rows.push_back(present(task_, kind, example));
       rows.back().continues = batch > 0;
+      source_lengths.push_back(static_cast<Index>(example.source.size()));
     }
     m.program->input(m.recorded.divisor)[0] = static_cast<Real>(feed(m, model_, rows, false, {.step = static_cast<std::uint64_t>(batch * settings_.batch)}));
     remembered.write(m, rows);
     m.program->forward();
     remembered.take(m);
-    const auto row_losses = m.program->read(m.recorded.result.rows);
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      bool all_right = true;
-      for (std::size_t t = 0; t < rows[row].targets.size(); ++t) {
-        const Token target = rows[row].targets[t];
-        if (target == nothing_asked) continue;
-        const bool right = predicted(m, static_cast<Index>(row), static_cast<Index>(t)) == target;
-        all_right &= right;
-        result.right += right;
-        ++result.tokens;
-        loss += static_cast<double>(row_losses[row * static_cast<std::size_t>(m.extents.length) + t]);
-      }
-      result.exact += all_right;
-    }
+    for (std::size_t row = 0; row < rows.size(); ++row) count_row(m, bins_, row, rows[row], source_lengths[row], result);
   }
-  result.loss = loss / static_cast<double>(std::max<Index>(1, result.tokens));
-  return result;
-}
-
-/// The answers to at most a batch of rows that are asked at the same places. Written answers are fed back token by token; what
-/// stands behind the place that is being answered is padding, which a causal stack cannot see.
-std::vector<std::vector<Token>> Evaluator::answers(Machine& m, std::vector<Presented> rows, std::vector<std::vector<Real>>* first_logits) {
-  const bool written = rows.front().written;
-  const std::size_t count = rows.front().asked.size();
-  std::vector<std::vector<Token>> result(rows.size(), std::vector<Token>(count));
-  const auto vocab = static_cast<std::size_t>(task_.vocabulary().size());
-  if (written)
-    for (Presented& row : rows) std::fill(row.tokens.begin() + row.asked.front() + 1, row.tokens.end(), token::pad);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i == 0 || written) {
-      feed(m, model_, rows, false);
-      m.program->forward();
-    }
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      const Index place = rows[row].asked[i];
-      result[row][i] = predicted(m, static_cast<Index>(row), place);
-      if (written && i + 1 < count) rows[row].tokens[static_cast<std::size_t>(rows[row].asked[i + 1])] = result[row][i];
-      if (first_logits != nullptr && (i == 0 || !written)) {
-        const auto logits =
-            m.program->read(m.recorded.logits).subspan((row * static_cast<std::size_t>(m.extents.length) + static_cast<std::size_t>(place)) * vocab, vocab);
-        (*first_logits)[row].insert((*first_logits)[row].end(), logits.begin(), logits.end());
-      }
-    }
-  }
-  return result;
-}
-
-OrderResult Evaluator::order() {
-  Machine& m = machine(lengths_.front());
-  const Kind kind = model_.model().kind;
-  OrderResult result{.pairs = task_.pair_count()};
-  const auto answered = [&](const std::vector<Presented>& rows, std::vector<std::vector<Real>>* logits) {
-    if (logits != nullptr) logits->assign(rows.size(), {});
-    return answers(m, rows, logits);
-  };
-  for (Index begin = 0; begin < result.pairs; begin += settings_.batch) {
-    std::vector<Presented> first, second, scrambled;
-    for (Index i = begin; i < std::min(result.pairs, begin + settings_.batch); ++i) {
-      const Pair pair = task_.pair(i);
-      first.push_back(present(task_, kind, pair.first));
-      second.push_back(present(task_, kind, pair.second));
-      if (pair.scrambled) scrambled.push_back(present(task_, kind, *pair.scrambled));
-    }
-    std::vector<std::vector<Real>> first_logits, second_logits;
-    const auto a = answered(first, &first_logits), b = answered(second, &second_logits);
-    for (std::size_t i = 0; i < first.size(); ++i) {
-      result.both_right += a[i] == first[i].expected() && b[i] == second[i].expected();
-      result.identical += a[i] == b[i];
-      for (std::size_t j = 0; j < first_logits[i].size(); ++j)
-        result.largest_difference =
-            std::max(result.largest_difference, std::abs(static_cast<double>(first_logits[i][j]) - static_cast<double>(second_logits[i][j])));
-    }
-    if (scrambled.empty()) continue;
-    const auto c = answered(scrambled, nullptr);
-    result.scrambled += static_cast<Index>(scrambled.size());
-    for (std::size_t i = 0; i < c.size(); ++i) result.scrambled_identical += c[i] == a[i];
-  }
+  if (thoroughness == Thoroughness::curve || remembered.active()) return result;
+  tests.examples.resize(static_cast<std::size_t>(std::min(total, settings_.batch)));
+  result.disturbed = disturb_order(m, model_, task_, tests.examples);
+  result.written = write_answers(m, model_, task_, tests.examples);
   return result;
 }
 

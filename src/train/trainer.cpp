@@ -27,7 +27,7 @@ Trainer::Trainer(const Transformer& model, const Task& task, const TrainSettings
       settings_(settings),
       lengths_(lengths),
       parameters_(settings.seed),
-      evaluator_(model, task, parameters_, settings, lengths.evaluated, lengths.shortest, lengths.longest, arena_) {
+      evaluator_(model, task, parameters_, settings, lengths, arena_) {
   for (std::int64_t length = lengths_.one_per_batch ? lengths_.shortest : lengths_.longest; length <= lengths_.longest; ++length) machine(length);
   optimizer_ = std::make_unique<Optimizer>(parameters_, settings_);
   for (std::int64_t i = 0; i < settings_.accumulate; ++i) remembered_.emplace_back(model_, settings_.batch, model_.memory().trained);
@@ -138,7 +138,7 @@ bool Trainer::run(const TrainEvents& events, const std::atomic<bool>& stop) {
     const bool last = step_ == settings_.steps, stopping = stop.load() && !last;
     if ((settings_.checkpoint_every > 0 && step_ % settings_.checkpoint_every == 0) || last || stopping) events.on_checkpoint(step_);
     if (stopping) return false;
-    if (!last && settings_.eval_every > 0 && step_ % settings_.eval_every == 0) events.on_evaluation(step_, evaluate());
+    if (!last && settings_.eval_every > 0 && step_ % settings_.eval_every == 0) events.on_evaluation(step_, evaluate(Thoroughness::curve));
   }
   events.on_evaluation(step_, evaluate());
   return true;

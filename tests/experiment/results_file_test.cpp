@@ -30,8 +30,8 @@ RunRecord record(const std::string& scheme, std::int64_t seed, Index exact) {
   r.blas_kernel = "avx512_core_bf16";
   r.precision = "float32";
   r.products = "bf16";
-  r.evaluation.lengths = {{.length = 20, .inside = true, .examples = 100, .exact = exact, .tokens = 2000, .right = 1900, .loss = 0.25},
-                          {.length = 40, .inside = false, .examples = 100, .exact = 0, .tokens = 4000, .right = 1000, .loss = 2.5}};
+  r.evaluation.lengths = {{.length = 20, .inside = true, .examples = 100, .exact = exact, .asked = {.count = 2000, .right = 1900, .loss = 500}},
+                          {.length = 40, .inside = false, .examples = 100, .exact = 0, .asked = {.count = 4000, .right = 1000, .loss = 10000}}};
   return r;
 }
 

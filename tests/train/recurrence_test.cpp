@@ -349,7 +349,7 @@ TEST_CASE("what lies in the segment before is learned with a memory and not with
     Trainer trainer(model, *task, quick(250, 16), {.shortest = 8, .longest = 8, .one_per_batch = true, .evaluated = {8}});
     const std::atomic<bool> go{false};
     trainer.run({}, go);
-    return trainer.evaluate().lengths[0].loss;
+    return trainer.evaluate().lengths[0].loss();
   };
   // Half of all letters are echoes of the letter eight places before. Who sees that letter, and does not know which half it is, loses
   // (ln(1 / (1/2 + 1/16)) + ln 16) / 2 = 1.674 a letter; who does not see it ln 8 = 2.079. Within a segment one letter in eight is seen.

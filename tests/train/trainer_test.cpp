@@ -112,7 +112,7 @@ void check_same(const Trace& a, const Trace& b) {
   CHECK(same_bits(a.second, b.second));
   REQUIRE(a.evaluation.lengths.size() == b.evaluation.lengths.size());
   for (std::size_t i = 0; i < a.evaluation.lengths.size(); ++i) {
-    CHECK(a.evaluation.lengths[i].loss == b.evaluation.lengths[i].loss);
+    CHECK(a.evaluation.lengths[i].loss() == b.evaluation.lengths[i].loss());
     CHECK(a.evaluation.lengths[i].exact == b.evaluation.lengths[i].exact);
   }
   CHECK(a.evaluation.order.largest_difference == b.evaluation.order.largest_difference);
@@ -245,7 +245,7 @@ TEST_CASE("dropout is in force in training, differs from step to step, and is ab
   TrainSettings settings = quick(1);
   const Transformer plain = model_for(*task, Kind::decoder), dropped = model_for(*task, Kind::decoder, "rope", {.dropout = 0.5});
   Trainer a(plain, *task, settings, three_words), b(dropped, *task, settings, three_words);
-  CHECK(a.evaluate().lengths[0].loss == b.evaluate().lengths[0].loss);
+  CHECK(a.evaluate().lengths[0].loss() == b.evaluate().lengths[0].loss());
   const Trace ta = train(plain, *task, settings, three_words), tb = train(dropped, *task, settings, three_words);
   CHECK(ta.losses[0] != tb.losses[0]);
 
@@ -571,7 +571,7 @@ TEST_CASE("greedy writing gets exactly those examples right that are right when 
     const LengthResult& result = evaluation.lengths[0];
     CHECK(result.examples == count);
     CHECK(result.exact == exact);
-    MESSAGE(kind_name(kind) << ": " << exact << " of " << count << " exact, " << result.right << " of " << result.tokens << " tokens");
+    MESSAGE(kind_name(kind) << ": " << exact << " of " << count << " exact, " << result.asked.right << " of " << result.asked.count << " tokens");
     CHECK(result.exact > 0);  // a model that knows some and not all
     CHECK(result.exact < count);
   }

@@ -39,6 +39,10 @@ Cpu read_cpu(const std::filesystem::path& root = "/");
 Cores read_cores(const std::filesystem::path& root = "/");
 MemoryGrant read_memory(const std::filesystem::path& root = "/");
 
+/// The most memory that this program has held so far, in MB; 0 where the system does not tell. (What getrusage tells begins with the
+/// process that started it.)
+double peak_megabytes();
+
 /// The formats of the system's files, one function each.
 namespace system_text {
 

@@ -20,14 +20,19 @@ struct RunRecord {
   std::string task, variant, kind, scheme;  ///< `variant` is empty for tasks without; `scheme` with the knobs that are not default
   std::int64_t layers = 0, seed = 0, steps = 0;
   bool front_token = false;
-  std::string settings;                        ///< the resolved configuration as TOML
-  std::string position;                        ///< the position record as JSON (position_record.hpp)
-  Index parameters = 0, parameters_added = 0;  ///< all, and those of the position schemes
-  double milliseconds_per_step = 0;            ///< median
-  double seconds = 0;                          ///< of training, all sessions together
-  std::string gemm;                            ///< the library of matrix products: "openblas" or "onednn"; the bits depend on it,
-  std::string blas_kernel;                     ///< on the kernel that it chose for the processor,
-  std::string precision, products;             ///< on the build's numbers ("float32"), and on those that matrix products multiply ("bf16")
+  std::string settings;                          ///< the resolved configuration as TOML
+  std::string position;                          ///< the position record as JSON (position_record.hpp)
+  Index parameters = 0, parameters_added = 0;    ///< all, and those of the position schemes
+  double milliseconds_per_step = 0;              ///< median
+  double seconds = 0;                            ///< of training, all sessions together
+  double peak_megabytes = 0;                     ///< of memory, of the process that trained
+  Index cache_bytes_per_token = 0;               ///< of a decoder that writes token by token; 0 where nothing is written so
+  double tokens_per_second_written = 0;          ///< likewise, one row behind a sequence of the trained length
+  std::int64_t deployment_length = 0;            ///< the length that the model is meant for: task.deployment_length, else the longest evaluated one
+  std::vector<std::int64_t> distance_bins = {};  ///< where bins of distances begin; empty: powers of two
+  std::string gemm;                              ///< the library of matrix products: "openblas" or "onednn"; the bits depend on it,
+  std::string blas_kernel;                       ///< on the kernel that it chose for the processor,
+  std::string precision, products;               ///< on the build's numbers ("float32"), and on those that matrix products multiply ("bf16")
   std::int64_t trained_shortest = 0, trained_longest = 0;
   Evaluation evaluation;
 };

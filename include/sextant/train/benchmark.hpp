@@ -76,4 +76,12 @@ class DecodeBenchmark {
   std::vector<Product> products_;
 };
 
+/// What writing token by token costs a model, one row behind a sequence of so many tokens.
+struct WritingCost {
+  Index cache_bytes_per_token = 0;
+  double tokens_per_second = 0;
+};
+/// Nothing for models that no cache serves, whose numbers a task has to give, or that remember segments.
+WritingCost writing_cost(const Transformer& model, ParameterStore& parameters, Index length);
+
 }  // namespace sextant

@@ -52,6 +52,9 @@ class CachedDecoder {
   /// Forgets all but the last `count` tokens of every row. They keep their numbers.
   void keep_last(Index count);
 
+  /// Of the cache, for a token of one row, once anything was appended.
+  Index bytes_per_token() const;
+
   /// Tokens of each row so far, padding included.
   Index length() const { return length_; }
 

@@ -31,4 +31,12 @@ struct TrainSettings {
   double rate(std::int64_t step) const;
 };
 
+/// The lengths of a task's examples in training and evaluation, as the task counts them.
+struct LengthSettings {
+  std::int64_t shortest = 1, longest = 1;
+  bool one_per_batch = true;  ///< draw one length a step for the whole batch; otherwise one for each row, padded
+  std::vector<std::int64_t> evaluated;
+  std::vector<std::int64_t> distance_bins = {};  ///< where bins of distances begin (DistanceBins); empty: powers of two
+};
+
 }  // namespace sextant

@@ -35,13 +35,6 @@ struct TrainEvents {
   std::function<void(std::int64_t step)> on_checkpoint = [](std::int64_t) {};  ///< save now
 };
 
-/// The lengths of a task's examples in training and evaluation, as the task counts them.
-struct LengthSettings {
-  std::int64_t shortest = 1, longest = 1;
-  bool one_per_batch = true;  ///< draw one length a step for the whole batch; otherwise one for each row, padded
-  std::vector<std::int64_t> evaluated;
-};
-
 class Trainer {
  public:
   /// Records the model at every length it will meet, and checks each against the schemes' limits, before anything is trained.
@@ -52,7 +45,7 @@ class Trainer {
   /// gradient is not finite; the parameters are then those before that step.
   bool run(const TrainEvents& events, const std::atomic<bool>& stop);
 
-  Evaluation evaluate() { return evaluator_.run(); }
+  Evaluation evaluate(Thoroughness thoroughness = Thoroughness::everything) { return evaluator_.run(thoroughness); }
 
   ParameterStore& parameters() { return parameters_; }
   Optimizer& optimizer() { return *optimizer_; }
