@@ -40,6 +40,7 @@ int eval(const EvalArguments& arguments) {
   RunRecord record = describe(run.settings);
   record.outcome = "done";
   record.blas_kernel = product_kernel();
+  record.trained_tokens = stream_lengths(*a.task, a.model->model().kind, a.lengths.longest).tokens;
   record.parameters = run.parameters->count();
   for (const Parameter& p : run.parameters->list())
     if (p.role == Role::position) record.parameters_added += p.count;

@@ -51,10 +51,23 @@ void list_schemes() {
   std::cout << folded_table(std::move(table), {"knobs", "cost of a step", "extensions", "cached", "learned", "what it is"});
 }
 
+std::string matters_text(const TaskEntry& entry) {
+  std::string text;
+  for (const Matters m : entry.matters)
+    text += (text.empty() ? "" : " ") + std::string(m == Matters::order ? "order" : m == Matters::place ? "place" : "distance");
+  return text;
+}
+
+std::string lengths_text(const TaskEntry& entry) {
+  return fmt::format("trained {} to {} {}, evaluated {}", entry.train_length.front(), entry.train_length.back(), entry.counts,
+                     fmt::join(entry.eval_lengths, " "));
+}
+
 void list_tasks() {
-  Table table({{"task"}, {"kinds"}, {"what is asked"}, {"knobs"}});
-  for (const TaskEntry& entry : task_table()) table.add({entry.name, kinds_text(entry), entry.summary, knobs_text(entry.knobs)});
-  std::cout << folded_table(std::move(table), {"knobs", "what is asked"});
+  Table table({{"task"}, {"kinds"}, {"matters"}, {"what is asked"}, {"scored"}, {"distances"}, {"lengths"}, {"knobs"}});
+  for (const TaskEntry& entry : task_table())
+    table.add({entry.name, kinds_text(entry), matters_text(entry), entry.summary, entry.scored, entry.distances, lengths_text(entry), knobs_text(entry.knobs)});
+  std::cout << folded_table(std::move(table), {"knobs", "lengths", "distances", "scored", "what is asked"});
 }
 
 std::vector<std::string> files_of(const std::string& folder) {
@@ -87,7 +100,17 @@ Json as_json(const std::string& what) {
                       {"knobs", knobs_json(e.knobs)}});
   else if (what == "tasks")
     for (const TaskEntry& e : task_table())
-      list.push_back({{"name", e.name}, {"kinds", kinds_text(e)}, {"summary", e.summary}, {"counts", e.counts}, {"knobs", knobs_json(e.knobs)}});
+      list.push_back({{"name", e.name},
+                      {"kinds", kinds_text(e)},
+                      {"summary", e.summary},
+                      {"matters", matters_text(e)},
+                      {"scored", e.scored},
+                      {"distances", e.distances},
+                      {"aspects", e.aspects},
+                      {"counts", e.counts},
+                      {"train_length", e.train_length},
+                      {"eval_lengths", e.eval_lengths},
+                      {"knobs", knobs_json(e.knobs)}});
   else
     list = files_of(what);
   return list;

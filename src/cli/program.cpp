@@ -32,6 +32,8 @@ struct Program {
   ExtendArguments extend;
   AblateArguments ablate;
   DemoArguments demo;
+  ReportArguments report;
+  TaskArguments task;
   ListArguments list;
   VerifyArguments verify;
   DoctorArguments doctor;
@@ -92,6 +94,27 @@ struct Program {
       if (name != "plan") verb->add_flag("--markdown", ablate.markdown, "the comparison as a Markdown table");
       verb->callback([this, name] { ablate.action = name; });
     }
+
+    verb = app.add_subcommand("report", "the runs of a folder compared: by length, with intervals and tests, and in full by place, distance and order");
+    verb->add_option("folder", report.folder, "the folder of an ablation or of one run")->required();
+    verb->add_option("--baseline", report.baseline, "the scheme that others are compared with; without: none, else the first");
+    verb->add_option("--metric", report.metrics, "figures to show by length instead of those that suit the task")->delimiter(',');
+    verb->add_flag("--full", report.full, "every table: recall by place and distance, order, what is written, loss by place, cost");
+    auto* json = verb->add_flag("--json", report.json, "the comparison as JSON");
+    auto* markdown = verb->add_flag("--markdown", report.markdown, "as Markdown")->excludes(json);
+    verb->add_flag("--latex", report.latex, "as LaTeX")->excludes(json)->excludes(markdown);
+
+    auto* tasks = app.add_subcommand("task", "look at a task");
+    tasks->require_subcommand(1);
+    verb = tasks->add_subcommand("show", "what a task asks, and samples with the scored tokens marked");
+    verb->add_option("name", task.name, "the task's name")->required();
+    verb->add_option("--set", task.assignments, "a setting of the task: --set task.symbols=5; repeatable");
+    verb->add_option("--kind", task.kind, "the transformer that reads it: encoder, decoder or seq2seq")
+        ->check(CLI::IsMember({"encoder", "decoder", "seq2seq"}));
+    verb->add_option("--length", task.length, "of the samples; without: a short trained one")->check(CLI::Range(1, 1 << 20));
+    verb->add_option("--samples", task.samples, "how many of each split")->check(CLI::Range(1, 1000))->capture_default_str();
+    verb->add_option("--seed", task.seed, "of the samples")->capture_default_str();
+    verb->add_flag("--json", task.json, "as JSON");
 
     verb = app.add_subcommand("list", "schemes, tasks, models and experiments");
     verb->add_option("what", list.what, "schemes, tasks, models or experiments; without: all")
@@ -172,6 +195,8 @@ struct Program {
     if (app.got_subcommand("diff")) return cli::diff(diff);
     if (app.got_subcommand("extend")) return cli::extend(extend);
     if (app.got_subcommand("ablate")) return cli::ablate(ablate);
+    if (app.got_subcommand("report")) return cli::report(report);
+    if (app.got_subcommand("task")) return cli::task_show(task);
     if (app.got_subcommand("list")) return cli::list(list);
     if (app.got_subcommand("verify")) return cli::verify(verify);
     if (app.got_subcommand("bench")) return cli::bench(bench);

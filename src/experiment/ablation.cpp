@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sextant/experiment/checks.hpp"
+#include "sextant/experiment/figures.hpp"
 #include "sextant/experiment/process.hpp"
 #include "sextant/experiment/results_file.hpp"
 #include "sextant/experiment/run_folder.hpp"
@@ -211,7 +212,7 @@ std::vector<RunRecord> records_of(const Ablation& ablation) {
 void save_results(const Ablation& ablation, const std::vector<RunRecord>& records) {
   make_folder(ablation.folder);
   write_results(ablation.folder / "results.h5", records);
-  write_text_durably(ablation.folder / "results.csv", results_csv(records));
+  write_text_durably(ablation.folder / "results.csv", results_csv(ablation.folder.filename().string(), records));
 }
 
 }  // namespace sextant

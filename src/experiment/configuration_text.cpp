@@ -1,4 +1,5 @@
 // The resolved configuration as text: TOML for people and for the run's folder, and the short name that it hashes to.
+#include <algorithm>
 #include <string_view>
 
 #include "sextant/experiment/configuration.hpp"
@@ -121,7 +122,10 @@ std::vector<std::pair<std::string, std::string>> flat_settings(const RunSettings
 namespace {
 
 /// Settings that came later than runs without them. At their defaults they leave no trace in an identity, so those runs keep theirs.
-bool is_unsaid(const Line& line) { return (line.key == "train.gemm" || line.key == "train.precision") && line.value == line.initial; }
+bool is_unsaid(const Line& line) {
+  static const std::vector<std::string> later = {"train.gemm", "train.precision", "task.deployment_length", "task.distance_bins"};
+  return line.value == line.initial && std::find(later.begin(), later.end(), line.key) != later.end();
+}
 
 }  // namespace
 

@@ -43,7 +43,7 @@ Disturbance disturbance(const Json& j) { return {.count = j.at(0), .alike = j.at
 
 Json to_json(const LengthResult& r) {
   Json j = {{"length", r.length}, {"region", r.inside ? "in" : "out"}, {"examples", r.examples}, {"exact", r.exact},
-            {"shared", r.shared}, {"asked", to_json(r.asked)},         {"chance", r.chance}};
+            {"shared", r.shared}, {"asked", to_json(r.asked)},         {"loss", r.loss()},       {"chance", r.chance}};
   for (const Tally& t : r.aspects) j["aspects"].push_back(to_json(t));
   for (const auto& [at, cell] : r.recall.cells) j["recall"].push_back(Json{at.first, at.second, to_json(cell)});
   if (!r.by_place.empty()) j["place_width"] = r.place_width;
@@ -121,12 +121,26 @@ std::string scheme_label(const RunSettings& run) {
   return encoder == decoder ? encoder : "encoder=" + encoder + " decoder=" + decoder;
 }
 
+namespace {
+
+/// A digest of every setting but those of positions, their rate and the seed: what has to be the same for a fair comparison.
+std::string context_of(const RunSettings& run) {
+  std::string text;
+  for (const auto& [key, value] : flat_settings(run))
+    if (key.find("position") == std::string::npos && key != "train.seed" && key != "train.parent") text += key + " = " + value + "\n";
+  for (const auto& [key, file] : run.files) text += key + " " + file.digest + "\n";
+  return xxh3_of(text).substr(0, 8);
+}
+
+}  // namespace
+
 RunRecord describe(const RunSettings& run) {
   RunSettings seedless = run;
   seedless.train.set("seed", std::int64_t{0});
   RunRecord r;
   r.identity = identity(run);
   r.settings_key = identity(seedless).substr(0, 8);
+  r.context_key = context_of(run);
   r.task = run.task;
   if (run.task_settings.has("variant")) r.variant = run.task_settings.text("variant");
   r.front_token = run.task_settings.has("front_token") && run.task_settings.flag("front_token");
@@ -176,6 +190,8 @@ std::string to_json(const RunRecord& r) {
             {"blas_kernel", r.blas_kernel},
             {"precision", r.precision},
             {"products", r.products},
+            {"trained_tokens", r.trained_tokens},
+            {"context_key", r.context_key},
             {"trained_length", {r.trained_shortest, r.trained_longest}},
             {"lengths", Json::array()},
             {"settings", r.settings},
@@ -220,6 +236,8 @@ RunRecord read_record(const std::filesystem::path& file) {
     r.products = j.value("products", r.precision);
     r.trained_shortest = j.at("trained_length").at(0);
     r.trained_longest = j.at("trained_length").at(1);
+    r.trained_tokens = j.at("trained_tokens");
+    r.context_key = j.at("context_key");
     r.settings = j.at("settings");
     if (j.contains("position") && j.at("position").is_object()) r.position = json_text(j.at("position"));
     for (const Json& length : j.at("lengths")) r.evaluation.lengths.push_back(length_result(length));

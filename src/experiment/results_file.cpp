@@ -150,13 +150,6 @@ void write_grid(hdf5::Group grid, const std::vector<RunRecord>& records) {
   }
 }
 
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 }  // namespace
 
 void write_results(const std::filesystem::path& file, const std::vector<RunRecord>& records) {
@@ -183,26 +176,6 @@ void write_results(const std::filesystem::path& file, const std::vector<RunRecor
         for (std::size_t i = 0; i < rows.size(); ++i)
           if (seeds.size() != rows.size() || seeds[i] != rows[i].run.seed) fail(ErrorKind::failure, "what was written reads back differently");
       });
-}
-
-std::string results_csv(const std::vector<RunRecord>& records) {
-  std::string header, body;
-  const auto name = [&](const char* column) { header += (header.empty() ? "" : ",") + std::string(column); };
-  for (const auto& column : text_columns()) name(column.name);
-  for (const auto& column : integer_columns()) name(column.name);
-  for (const auto& column : number_columns()) name(column.name);
-  for (const Row& row : rows_of(records)) {
-    std::string line;
-    const auto cell = [&](const std::string& text) { line += (line.empty() ? "" : ",") + text; };
-    for (const auto& column : text_columns()) cell(csv_cell(column.value(row)));
-    for (const auto& column : integer_columns()) cell(fmt::format("{}", column.value(row)));
-    for (const auto& column : number_columns()) {
-      const double value = column.value(row);
-      cell(value != value ? "" : fmt::format("{}", value));
-    }
-    body += line + "\n";
-  }
-  return header + "\n" + body;
 }
 
 }  // namespace sextant

@@ -75,4 +75,35 @@ Interval summarize(std::span<const double> values, Index successes, Index trials
   return interval;
 }
 
+PairedDifference paired_difference(std::span<const double> values, std::span<const double> baseline) {
+  expect(values.size() == baseline.size(), "pairs take as many values on either side");
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < values.size(); ++i) differences.push_back(values[i] - baseline[i]);
+  PairedDifference result{.pairs = static_cast<Index>(differences.size()), .mean = t_interval(differences)};
+  if (std::all_of(differences.begin(), differences.end(), [&](double d) { return d == differences.front(); })) {
+    result.mean = {differences.front(), differences.front(), differences.front()};
+    result.no_spread = differences.front() != 0;
+    return result;
+  }
+  result.effect = result.mean.mean / sample_deviation(differences);
+  const double t = result.effect * std::sqrt(static_cast<double>(result.pairs));
+  const boost::math::students_t distribution(static_cast<double>(result.pairs - 1));
+  result.p = 2 * cdf(complement(distribution, std::abs(t)));
+  return result;
+}
+
+std::vector<double> holm(std::span<const double> probabilities) {
+  for (const double p : probabilities) expect(p >= 0 && p <= 1, "a probability must lie between 0 and 1");
+  std::vector<std::size_t> order(probabilities.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return probabilities[a] < probabilities[b]; });
+  std::vector<double> corrected(probabilities.size());
+  double least = 0;  // none may be smaller than the one before it
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    least = std::max(least, std::min(1.0, static_cast<double>(order.size() - i) * probabilities[order[i]]));
+    corrected[order[i]] = least;
+  }
+  return corrected;
+}
+
 }  // namespace sextant

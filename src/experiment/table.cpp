@@ -230,4 +230,39 @@ std::string Table::markdown() const {
   return result;
 }
 
+std::string latex_text(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (std::string_view("&%$#_{}").find(c) != std::string_view::npos)
+      result += std::string("\\") + c;
+    else if (c == '~' || c == '^')
+      result += std::string("\\") + c + "{}";
+    else
+      result += c == '\\' ? std::string("\\textbackslash{}") : std::string(1, c);
+  }
+  return result;
+}
+
+std::string Table::latex() const {
+  std::string alignment;
+  for (const Column& column : columns_) alignment += column.align == Align::right ? 'r' : 'l';
+  const auto line = [](const auto& cells) {
+    std::string text;
+    for (const std::string& cell : cells) text += (text.empty() ? "" : " & ") + latex_text(cell);
+    return text + " \\\\\n";
+  };
+  std::vector<std::string> titles;
+  for (const Column& column : columns_) titles.push_back(column.title);
+  std::string result = "\\begin{tabular}{" + alignment + "}\n\\toprule\n" + line(titles) + "\\midrule\n";
+  for (const Row& row : rows_) {
+    if (!row.group)
+      result += line(row.cells);
+    else if (row.cells.front().empty())
+      result += "\\midrule\n";
+    else
+      result += fmt::format("\\multicolumn{{{}}}{{l}}{{\\emph{{{}}}}} \\\\\n", columns_.size(), latex_text(row.cells.front()));
+  }
+  return result + "\\bottomrule\n\\end{tabular}\n";
+}
+
 }  // namespace sextant

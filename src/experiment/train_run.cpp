@@ -135,6 +135,7 @@ class TrainRun {
         folder_(folder, run),
         log_(folder / "run.log") {
     record_.blas_kernel = product_kernel();
+    record_.trained_tokens = stream_lengths(*assembly_.task, assembly_.model->model().kind, assembly_.lengths.longest).tokens;
     for (const Parameter& p : trainer_.parameters().list())
       if (p.role == Role::position) record_.parameters_added += p.count;
     record_.position = position_record(run, *assembly_.model, record_.parameters_added);
@@ -224,8 +225,7 @@ class TrainRun {
     record_.milliseconds_per_step = 1e3 * upper_median(step_seconds_);
     record_.peak_megabytes = peak_megabytes();
     if (outcome == "done") {
-      const StreamLengths streams = stream_lengths(*assembly_.task, assembly_.model->model().kind, assembly_.lengths.longest);
-      const WritingCost cost = writing_cost(*assembly_.model, trainer_.parameters(), streams.tokens);
+      const WritingCost cost = writing_cost(*assembly_.model, trainer_.parameters(), record_.trained_tokens);
       record_.cache_bytes_per_token = cost.cache_bytes_per_token;
       record_.tokens_per_second_written = cost.tokens_per_second;
     }

@@ -206,7 +206,7 @@ TEST_CASE("an ablation keeps runs of different libraries apart and says which is
   for (const Json& row : rows) CHECK(row.at("seeds") == 2);
   const Exit table = run_program({"ablate", "status", file.string(), "--out", (folder / "out").string(), "--set", "task.eval_lengths=[6]"});
   CHECK(table.output.find("1 layer, products by onednn\n") != std::string::npos);
-  CHECK(file_bytes(folder / "out" / "results.csv").find(",onednn,float32") != std::string::npos);
+  CHECK(file_bytes(folder / "out" / "results.csv").find(",onednn,") != std::string::npos);
 
   const Exit one = run_program({"ablate", "plan", file.string(), "--out", (folder / "one").string(), "--gemm", "onednn"});
   CHECK(one.output.find("2 runs, 2 to do") != std::string::npos);  // the option lies above the axis

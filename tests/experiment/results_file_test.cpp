@@ -1,5 +1,6 @@
 // results.h5 and results.csv, read by the programs that people read them with.
 #include "sextant/experiment/results_file.hpp"
+#include "sextant/experiment/figures.hpp"
 
 #include <doctest/doctest.h>
 
@@ -96,12 +97,14 @@ TEST_CASE("results.h5 tells the numbers of the build from those that matrix prod
 }
 
 TEST_CASE("results.csv is read by pandas as it is") {
-  const auto file = write_file(test_folder("results-csv") / "results.csv", results_csv(records()));
+  const auto file = write_file(test_folder("results-csv") / "results.csv", results_csv("copy, longer", records()));
   const Exit exit = python(R"py(
 import sys, pandas as pd
 t = pd.read_csv(sys.argv[1])
-assert len(t) == 6 and t.scheme[4] == "rope(base=5, layout=half)" and t.length[1] == 40 and t.exact_match[0] == 0.5, t
-assert t.order_accuracy.isna().all()
+assert (t.experiment == "copy, longer").all() and set(t.scheme) == {"none", "rope(base=5, layout=half)"}, t
+exact = t[t.metric == "exact_match"].reset_index()
+assert len(exact) == 6 and exact.length[1] == 40 and exact.region[1] == "out" and exact.value[0] == 0.5 and exact.n[0] == 100, exact
+assert exact.place.isna().all() and not (t.metric == "order_accuracy").any()
 print("read")
 )py",
                            file);

@@ -101,3 +101,42 @@ TEST_CASE("the median is the middle value, or the mean of the two in the middle,
   CHECK(median({8, 1, 2, 100}) == 5);
   CHECK_THROWS_WITH_AS(median({}), doctest::Contains("no values"), Error);
 }
+
+TEST_CASE("a paired difference equals scipy's ttest_rel on the same figures") {
+  // scipy 1.10.1: ttest_rel, t.interval with sem, and the mean by std(ddof=1)
+  const std::vector<double> values = {0.91, 0.94, 0.89, 0.97, 0.93}, baseline = {0.88, 0.93, 0.90, 0.91, 0.90};
+  const PairedDifference d = paired_difference(values, baseline);
+  CHECK(d.pairs == 5);
+  CHECK(d.mean.mean == near(0.024));
+  CHECK(d.mean.low == near(-0.008378635694174148));
+  CHECK(d.mean.high == near(0.056378635694174103));
+  CHECK(d.p == near(0.10870095132492381));
+  CHECK(d.effect == near(0.9203579866168436));
+  CHECK_FALSE(d.no_spread);
+  CHECK(paired_difference(baseline, values).p == near(d.p));
+  CHECK(paired_difference(baseline, values).effect == near(-d.effect));
+}
+
+TEST_CASE("differences without spread claim no test: none at all, or the same for every seed") {
+  const PairedDifference same = paired_difference(std::vector<double>{1, 0.5}, std::vector<double>{1, 0.5});
+  CHECK(same.p == 1);
+  CHECK(same.effect == 0);
+  CHECK_FALSE(same.no_spread);
+  const PairedDifference constant = paired_difference(std::vector<double>{1, 1, 1}, std::vector<double>{0, 0, 0});
+  CHECK(constant.mean.mean == 1);
+  CHECK(constant.p == 1);
+  CHECK(constant.no_spread);
+  CHECK_THROWS_AS(paired_difference(std::vector<double>{1}, std::vector<double>{1}), Error);
+  CHECK_THROWS_AS(paired_difference(std::vector<double>{1, 2}, std::vector<double>{1}), Error);
+}
+
+TEST_CASE("Holm's correction multiplies the smallest by their number, the next by one less, and never falls") {
+  const std::vector<double> corrected = holm(std::vector<double>{0.01, 0.04, 0.03, 0.005});
+  CHECK(corrected[3] == near(0.02));
+  CHECK(corrected[0] == near(0.03));
+  CHECK(corrected[2] == near(0.06));
+  CHECK(corrected[1] == near(0.06));  // 0.04 alone would be below the one before
+  CHECK(holm(std::vector<double>{0.6, 0.7}) == std::vector<double>{1, 1});
+  CHECK(holm(std::vector<double>{}).empty());
+  CHECK_THROWS_AS(holm(std::vector<double>{1.5}), Error);
+}

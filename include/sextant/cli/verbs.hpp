@@ -100,6 +100,23 @@ struct DemoArguments {
 };
 int demo(const DemoArguments& arguments);
 
+struct ReportArguments {
+  std::string folder, baseline;
+  std::vector<std::string> metrics;
+  bool full = false, json = false, markdown = false, latex = false;
+};
+int report(const ReportArguments& arguments);
+
+struct TaskArguments {
+  std::string name;
+  std::vector<std::string> assignments;
+  std::string kind = "decoder";
+  std::int64_t length = 0;  ///< 0: the shortest trained one that shows something
+  std::int64_t samples = 3, seed = 1;
+  bool json = false;
+};
+int task_show(const TaskArguments& arguments);
+
 struct ListArguments {
   std::string what;  ///< schemes, tasks, models, experiments; empty: all
   bool json = false;

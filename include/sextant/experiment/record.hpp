@@ -34,6 +34,8 @@ struct RunRecord {
   std::string blas_kernel;                       ///< on the kernel that it chose for the processor,
   std::string precision, products;               ///< on the build's numbers ("float32"), and on those that matrix products multiply ("bf16")
   std::int64_t trained_shortest = 0, trained_longest = 0;
+  std::int64_t trained_tokens = 0;  ///< of the stream of an example of the longest trained length
+  std::string context_key;          ///< 8 hex digits, the same for runs that differ in nothing but position and seed
   Evaluation evaluation;
 };
 

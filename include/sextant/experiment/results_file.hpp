@@ -1,4 +1,4 @@
-// Results for other programs: results.h5 (h5py, pandas, xarray, ncdump) and results.csv (anything).
+// Results for other programs: results.h5 (h5py, pandas, xarray, ncdump); results.csv is made by figures.hpp.
 //
 // results.h5
 //   /table/<column>   one dataset a column, all of equal length: a row for each run and evaluated length. Where a name could be
@@ -18,8 +18,5 @@ namespace sextant {
 
 /// Saves durably.
 void write_results(const std::filesystem::path& file, const std::vector<RunRecord>& records);
-
-/// The table as CSV, with a header line.
-std::string results_csv(const std::vector<RunRecord>& records);
 
 }  // namespace sextant

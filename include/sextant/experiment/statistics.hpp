@@ -43,4 +43,21 @@ Interval wilson_interval(Index successes, Index trials);
 /// a failure Error when there is no value, or one outside [0, 1].
 Interval summarize(std::span<const double> values, Index successes, Index trials);
 
+/// How one list of figures differs from another on the same seeds.
+struct PairedDifference {
+  Index pairs = 0;
+  Interval mean;           ///< of the differences, with Student's t interval
+  double p = 1;            ///< two-sided, of the paired t test that the mean is 0
+  double effect = 0;       ///< Cohen's d_z: the mean by the deviation of the differences; 0 where all of them are 0
+  bool no_spread = false;  ///< all differences are the same and not 0: the t test says nothing, and p stays 1
+};
+
+/// `values[i]` and `baseline[i]` are of the same seed. Throws a failure Error for lists of different lengths or fewer than two pairs.
+PairedDifference paired_difference(std::span<const double> values, std::span<const double> baseline);
+
+/// Holm's step-down correction (S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6,
+/// 1979): the probabilities as they may be compared with one level for all of them, in the same order. Throws a failure Error for one
+/// outside [0, 1].
+std::vector<double> holm(std::span<const double> probabilities);
+
 }  // namespace sextant

@@ -21,6 +21,9 @@ Index display_width(std::string_view text);
 /// A mark stays with the letter it stands on. `width` below 1 gives nothing.
 std::string shorten(std::string_view text, Index width);
 
+/// The text as LaTeX sets it: its special characters escaped.
+std::string latex_text(std::string_view text);
+
 enum class Align {
   left,   ///< words
   right,  ///< numbers
@@ -56,6 +59,9 @@ class Table {
   /// As Markdown, with the cells padded so that the source reads well too. A group's title is a row in bold; a group
   /// without one leaves no trace, for Markdown has no line inside a table, nor has it what was folded.
   std::string markdown() const;
+
+  /// As a LaTeX tabular with the rules of booktabs. A group's title spans the columns.
+  std::string latex() const;
 
  private:
   struct Row {
