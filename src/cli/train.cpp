@@ -26,6 +26,7 @@ int train_and_show(const std::string& label, const std::string& folder, const Ru
       events.on_begin = [&](std::int64_t step, std::int64_t steps) { progress.emplace(label, step, steps, terminal_of(stderr), std::cerr); };
     events.on_step = [&](const StepReport& step) { progress->update(step.step, step.loss, step.tokens); };
   }
+  events.before = watching.before;
   if (watching.first_values) events.first_values = [&](ParameterStore& parameters) { watching.first_values(parameters, events.on_message); };
   const RunOutcome outcome = train_run(folder, run, events, stop.asked());
   if (progress) progress->finish();
@@ -39,6 +40,7 @@ int train_and_show(const std::string& label, const std::string& folder, const Ru
     std::cout << comparison_json(cells);
   else if (!watching.quiet)
     std::cout << fitted_table(cells) << "run: " << folder << '\n';
+  if (watching.done) watching.done(outcome.record);
   return well;
 }
 

@@ -35,7 +35,7 @@ std::map<std::string, std::string> baselines(const std::vector<RunRecord>& runs,
   for (const RunRecord& run : runs) {
     if (std::find(schemes.begin(), schemes.end(), run.scheme) == schemes.end()) schemes.push_back(run.scheme);
     const bool fits = run.scheme == (wanted.empty() ? "none" : wanted);
-    if (fits || (wanted.empty() && by_context.find(run.context_key) == by_context.end())) by_context[run.context_key] = run.settings_key;
+    if (fits || (wanted.empty() && by_context.find(run.context) == by_context.end())) by_context[run.context] = run.settings_key;
   }
   require(wanted.empty() || !by_context.empty(), "--baseline {}: no run has this scheme; they have {}", wanted, enumeration(schemes));
   return by_context;
@@ -56,7 +56,7 @@ std::pair<std::vector<double>, std::vector<double>> on_common_seeds(const Series
 /// Compares each series with the baseline's of the same context and figure.
 void compare_with_baseline(std::vector<Series>& all, const std::map<std::string, std::string>& baseline) {
   std::map<std::pair<std::string, FigureKey>, std::vector<Series*>> families;
-  for (Series& series : all) families[{series.run->context_key, key_of(series.figure)}].push_back(&series);
+  for (Series& series : all) families[{series.run->context, key_of(series.figure)}].push_back(&series);
   for (auto& [key, family] : families) {
     const auto in_context = baseline.find(key.first);
     if (in_context == baseline.end()) continue;

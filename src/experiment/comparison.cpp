@@ -6,6 +6,7 @@
 #include <numbers>
 #include <tuple>
 
+#include "sextant/experiment/figures.hpp"
 #include "sextant/experiment/json.hpp"
 #include "sextant/experiment/table.hpp"
 
@@ -49,6 +50,13 @@ Cell cell_of(const std::vector<RunRecord>& runs, std::size_t i) {
     });
   for (const RunRecord& run : runs) cell.largest_difference = std::max(cell.largest_difference, run.evaluation.order.largest_difference);
   return cell;
+}
+
+/// Recall by tenth of the source and by distance, of one length and one run.
+void grid_rows(const RunRecord& run, Index length, Json& row) {
+  for (const Figure& f : figures_of(run))
+    if (f.metric == "recall" && f.length == length)
+      row["grid"].push_back({{"place", f.place}, {"distance", f.distance}, {"n", f.n}, {"right", f.successes}, {"recall", f.value}});
 }
 
 /// ", products in bf16 by onednn"; nothing for the usual ones.
@@ -160,6 +168,10 @@ std::string comparison_json(const std::vector<Cell>& cells) {
                 {"examples", c.examples},
                 {"token_accuracy", c.token_accuracy},
                 {"loss", c.loss}};
+    for (const LengthResult& before : r.before)
+      if (before.length == c.length.length)
+        row["before"] = {{"exact_match", before.exact_match()}, {"token_accuracy", before.token_accuracy()}, {"loss", before.loss()}};
+    grid_rows(r, c.length.length, row);
     if (r.task == "text") row["bits_per_token"] = c.loss / std::numbers::ln2;
     if (c.paired) {
       row["order_accuracy"] = c.order_accuracy;

@@ -47,6 +47,9 @@ RunSettings derived_settings(const std::filesystem::path& parent_folder, const L
     if (chooses_scheme(assignment)) layers.back().whole_position = true;
   }
   layers.push_back(assigned("train.steps", finetune_steps, "--finetune-steps"));
+  const bool watched = std::any_of(assignments.begin(), assignments.end(), [](const std::string& a) { return a.starts_with("train.eval_every="); });
+  if (finetune_steps > 0 && !watched)  // the curve of the recovery
+    layers.push_back(assigned("train.eval_every", std::max<std::int64_t>(1, finetune_steps / 10), "a tenth of --finetune-steps"));
   layers.push_back(assigned("train.parent", fmt::format("{} at step {}", describe(parent.settings).identity, parent.step), "sextant extend"));
   RunSettings run = resolve(layers);
 

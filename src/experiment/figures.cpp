@@ -25,6 +25,13 @@ class Gatherer {
       written(r.written);
       if (&r == &run_.evaluation.lengths.front()) pairs(run_.evaluation.order);
     }
+    for (const LengthResult& r : run_.before) {
+      length_ = r.length;
+      inside_ = r.inside;
+      add_share("before:exact_match", r.exact, r.examples);
+      add_share("before:token_accuracy", r.asked.right, r.asked.count);
+      if (r.asked.count > 0) add("before:loss", r.asked.mean_loss(), r.asked.count);
+    }
     length_ = run_.trained_longest;
     inside_ = true;
     costs();
@@ -132,7 +139,8 @@ std::vector<Figure> figures_of(const RunRecord& run) { return Gatherer(run).gath
 bool is_share(const std::string& metric) {
   static const std::vector<std::string> shares = {"exact_match",     "token_accuracy", "recall",     "shared_examples", "order_accuracy",
                                                   "identical_share", "written_exact",  "repetition", "well_formed",     "scrambled_identical"};
-  return std::find(shares.begin(), shares.end(), metric) != shares.end() || metric.starts_with("token_accuracy:") || metric.starts_with("alike_");
+  return std::find(shares.begin(), shares.end(), metric) != shares.end() || metric.starts_with("token_accuracy:") || metric == "before:exact_match" ||
+         metric == "before:token_accuracy" || metric.starts_with("alike_");
 }
 
 bool less_is_better(const std::string& metric) {

@@ -115,21 +115,23 @@ OrderResult order_result(const Json& j) {
 }  // namespace
 
 std::string scheme_label(const RunSettings& run) {
-  if (run.encoder.scheme.empty()) return label_of(run.decoder);
-  if (run.decoder.scheme.empty()) return label_of(run.encoder);
+  // What speeds up position parameters alone belongs to the scheme as it is compared.
+  const double factor = run.train.number("position_learning_rate_factor");
+  const std::string faster = factor == 1 ? "" : fmt::format(" at {} times the rate", factor);
+  if (run.encoder.scheme.empty()) return label_of(run.decoder) + faster;
+  if (run.decoder.scheme.empty()) return label_of(run.encoder) + faster;
   const std::string encoder = label_of(run.encoder), decoder = label_of(run.decoder);
-  return encoder == decoder ? encoder : "encoder=" + encoder + " decoder=" + decoder;
+  return (encoder == decoder ? encoder : "encoder=" + encoder + " decoder=" + decoder) + faster;
 }
 
 namespace {
 
-/// A digest of every setting but those of positions, their rate and the seed: what has to be the same for a fair comparison.
 std::string context_of(const RunSettings& run) {
   std::string text;
   for (const auto& [key, value] : flat_settings(run))
     if (key.find("position") == std::string::npos && key != "train.seed" && key != "train.parent") text += key + " = " + value + "\n";
   for (const auto& [key, file] : run.files) text += key + " " + file.digest + "\n";
-  return xxh3_of(text).substr(0, 8);
+  return text;
 }
 
 }  // namespace
@@ -140,7 +142,7 @@ RunRecord describe(const RunSettings& run) {
   RunRecord r;
   r.identity = identity(run);
   r.settings_key = identity(seedless).substr(0, 8);
-  r.context_key = context_of(run);
+  r.context = context_of(run);
   r.task = run.task;
   if (run.task_settings.has("variant")) r.variant = run.task_settings.text("variant");
   r.front_token = run.task_settings.has("front_token") && run.task_settings.flag("front_token");
@@ -191,7 +193,7 @@ std::string to_json(const RunRecord& r) {
             {"precision", r.precision},
             {"products", r.products},
             {"trained_tokens", r.trained_tokens},
-            {"context_key", r.context_key},
+            {"context", r.context},
             {"trained_length", {r.trained_shortest, r.trained_longest}},
             {"lengths", Json::array()},
             {"settings", r.settings},
@@ -199,6 +201,8 @@ std::string to_json(const RunRecord& r) {
             {"position", r.position.empty() ? Json(nullptr) : read_json(r.position)}};
   for (const LengthResult& length : r.evaluation.lengths) j["lengths"].push_back(to_json(length));
   if (r.evaluation.order.pairs > 0) j["order"] = to_json(r.evaluation.order);
+  for (const LengthResult& length : r.before) j["before"].push_back(to_json(length));
+  for (const CurvePoint& p : r.curve) j["curve"].push_back(Json{p.step, p.length, p.inside ? "in" : "out", p.loss, p.exact_match, p.token_accuracy});
   return json_text(j) + "\n";
 }
 
@@ -237,11 +241,15 @@ RunRecord read_record(const std::filesystem::path& file) {
     r.trained_shortest = j.at("trained_length").at(0);
     r.trained_longest = j.at("trained_length").at(1);
     r.trained_tokens = j.at("trained_tokens");
-    r.context_key = j.at("context_key");
+    r.context = j.at("context");
     r.settings = j.at("settings");
     if (j.contains("position") && j.at("position").is_object()) r.position = json_text(j.at("position"));
     for (const Json& length : j.at("lengths")) r.evaluation.lengths.push_back(length_result(length));
     if (j.contains("order")) r.evaluation.order = order_result(j.at("order"));
+    if (j.contains("before"))
+      for (const Json& length : j.at("before")) r.before.push_back(length_result(length));
+    if (j.contains("curve"))
+      for (const Json& p : j.at("curve")) r.curve.push_back({p.at(0), p.at(1), p.at(2) == "in", p.at(3), p.at(4), p.at(5)});
     return r;
   } catch (const Json::exception& error) {  // of a field that is missing or of another type
     fail(ErrorKind::damaged, "{} is no result of a run: {}", file.string(), error.what());

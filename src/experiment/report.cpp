@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "sextant/experiment/known_keys.hpp"
 #include "sextant/experiment/run_folder.hpp"
@@ -16,23 +17,57 @@ namespace {
 
 constexpr Index enough_seeds = 5;
 
-/// Settings that are compared with each other: one task, kind and depth.
+/// The settings of a context by key.
+std::map<std::string, std::string> settings_in(const std::string& context) {
+  std::map<std::string, std::string> settings;
+  std::istringstream lines(context);
+  for (std::string line; std::getline(lines, line);)
+    if (const std::size_t at = line.find(" = "); at != std::string::npos) settings[line.substr(0, at)] = line.substr(at + 3);
+  return settings;
+}
+
+/// Settings that share a table: one task with its settings, one kind and depth.
 struct Group {
   std::string title;
-  std::vector<std::string> settings;   ///< keys, in the order in which they occur
-  std::vector<const RunRecord*> runs;  ///< one of each
+  std::map<std::string, std::string> task;  ///< its settings
+  std::vector<const RunRecord*> runs;       ///< one of each, none first, in the order in which they occur
 };
+
+std::string base_title(const RunRecord& r) {
+  return fmt::format("{}{}, {}, {} layer{}{}, trained to {}", r.task, r.variant.empty() ? "" : " " + r.variant, r.kind, r.layers, r.layers == 1 ? "" : "s",
+                     r.front_token ? ", front token" : "", r.trained_longest);
+}
+
+/// ", back = 1, symbols = 10": the keys under which not all of these have one value.
+std::string distinction(const std::map<std::string, std::string>& own, const std::vector<std::map<std::string, std::string>>& all) {
+  std::string text;
+  for (const auto& [key, value] : own) {
+    const auto same = [&, k = key, v = value](const auto& other) {
+      const auto found = other.find(k);
+      return found != other.end() && found->second == v;
+    };
+    if (!std::all_of(all.begin(), all.end(), same)) text += fmt::format(", {} = {}", key.substr(key.rfind('.') + 1), value);
+  }
+  return text;
+}
 
 std::vector<Group> groups_of(const Aggregate& all) {
   std::vector<Group> groups;
   for (const RunRecord& r : all.runs) {
-    const std::string title = fmt::format("{}{}, {}, {} layer{}{}, trained to {}", r.task, r.variant.empty() ? "" : " " + r.variant, r.kind, r.layers,
-                                          r.layers == 1 ? "" : "s", r.front_token ? ", front token" : "", r.trained_longest);
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.title == title; });
-    if (group == groups.end()) group = groups.insert(groups.end(), Group{title, {}, {}});
-    if (std::find(group->settings.begin(), group->settings.end(), r.settings_key) != group->settings.end()) continue;
-    group->settings.push_back(r.settings_key);
-    group->runs.push_back(&r);
+    std::map<std::string, std::string> task;
+    for (const auto& [key, value] : settings_in(r.context))
+      if (key.starts_with("task")) task[key] = value;
+    const std::string title = base_title(r);
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.title == title && g.task == task; });
+    if (group == groups.end()) group = groups.insert(groups.end(), Group{title, task, {}});
+    if (std::none_of(group->runs.begin(), group->runs.end(), [&](const RunRecord* other) { return other->settings_key == r.settings_key; }))
+      group->runs.push_back(&r);
+  }
+  std::map<std::string, std::vector<std::map<std::string, std::string>>> alike;
+  for (const Group& group : groups) alike[group.title].push_back(group.task);
+  for (Group& group : groups) {
+    group.title += distinction(group.task, alike[group.title]);
+    std::stable_partition(group.runs.begin(), group.runs.end(), [](const RunRecord* run) { return run->scheme == "none"; });
   }
   return groups;
 }
@@ -52,17 +87,23 @@ std::string with_interval(const Series& s) {
 
 std::string probability(double p) { return p < 1e-4 ? "< 0.0001" : fmt::format("{:.4f}", p); }
 
-/// A scheme's name, with its settings' key where another has the same name.
+/// A scheme's name, with what else but position is not the same for all of the group, and with its settings' key where that does not tell
+/// it from another.
 std::string name_in(const Group& group, const RunRecord& run) {
-  const auto alike = std::count_if(group.runs.begin(), group.runs.end(), [&](const RunRecord* other) { return other->scheme == run.scheme; });
-  return alike > 1 ? run.scheme + " [" + run.settings_key + "]" : run.scheme;
+  std::vector<std::map<std::string, std::string>> contexts;
+  for (const RunRecord* other : group.runs) contexts.push_back(settings_in(other->context));
+  const std::string name = run.scheme + distinction(settings_in(run.context), contexts);
+  const auto alike =
+      std::count_if(group.runs.begin(), group.runs.end(), [&](const RunRecord* other) { return other->scheme == run.scheme && other->context == run.context; });
+  return alike > 1 ? name + " [" + run.settings_key + "]" : name;
 }
 
 /// Makes the tables of one group.
 class GroupTables {
  public:
   GroupTables(const Aggregate& all, const Group& group) : all_(all), group_(group) {
-    const std::set<std::string> members(group.settings.begin(), group.settings.end());
+    std::set<std::string> members;
+    for (const RunRecord* run : group.runs) members.insert(run->settings_key);
     for (const Series& s : all.series)
       if (members.contains(s.run->settings_key)) {
         mine_.push_back(&s);
@@ -209,7 +250,7 @@ class GroupTables {
   /// The scheme of the same context that has no difference.
   std::string baseline_name(const Series& compared) const {
     for (const Series* s : mine_)
-      if (!s->difference && s->run->context_key == compared.run->context_key && s->figure.metric == compared.figure.metric &&
+      if (!s->difference && s->run->context == compared.run->context && s->figure.metric == compared.figure.metric &&
           s->figure.length == compared.figure.length && s->figure.place == compared.figure.place && s->figure.distance == compared.figure.distance)
         return s->run->scheme;
     return "the baseline";

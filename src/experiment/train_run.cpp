@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/spdlog.h>
@@ -94,6 +95,19 @@ std::string metrics_line(std::int64_t step, const Evaluation& evaluation) {
   if (evaluation.order.pairs > 0)
     line["order"] = {{"order_accuracy", evaluation.order.order_accuracy()}, {"identical_share", evaluation.order.identical_share()}};
   return json_line(line);
+}
+
+/// The evaluations that metrics.jsonl tells of, also those of earlier sessions.
+std::vector<CurvePoint> curve_in(const fs::path& file) {
+  std::vector<CurvePoint> curve;
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    const std::optional<Json> json = try_json(line);
+    if (!json || !json->contains("evaluation")) continue;
+    for (const Json& r : json->at("evaluation"))
+      curve.push_back({json->at("step"), r.at("length"), r.at("region") == "in", r.at("loss"), r.at("exact_match"), r.at("token_accuracy")});
+  }
+  return curve;
 }
 
 /// The middle value, the upper of the two middle ones for an even count; 0 for none.
@@ -221,6 +235,8 @@ class TrainRun {
     record_.outcome = outcome;
     record_.problem = problem;
     if (outcome != "done") record_.evaluation = {};
+    record_.before = events_.before;
+    record_.curve = curve_in(folder_.path() / "metrics.jsonl");
     record_.parameters = trainer_.parameters().count();
     record_.milliseconds_per_step = 1e3 * upper_median(step_seconds_);
     record_.peak_megabytes = peak_megabytes();

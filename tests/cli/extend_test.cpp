@@ -242,3 +242,41 @@ TEST_CASE("coupled numbers train, are evaluated and answer; a task without them 
   CHECK(refused.code == 2);
   CHECK(holds(refused.errors, "needs numbers from the task"));
 }
+
+TEST_CASE("extend measures the same lengths before and after, and says in words what became of the length that was trained") {
+  const fs::path folder = test_folder("extend-before-after"), parent = folder / "parent";
+  REQUIRE(run_program({"train", "--quiet",
+                       "--set", "task.name=previous_token",
+                       "--set", "model.kind=decoder",
+                       "--set", "model.layers=1",
+                       "--set", "model.dim=32",
+                       "--set", "model.heads=2",
+                       "--set", "task.eval_lengths=[20,40]",
+                       "--set", "train.eval_examples=64",
+                       "--set", "position.scheme=rope",
+                       "--set", "train.steps=300",
+                       "--out", parent.string()})
+              .code == 0);
+  const Exit exit = run_program(
+      {"extend", parent.string(), "--set", "position.extension.method=linear", "--set", "position.extension.factor=4", "--out", (folder / "derived").string()});
+  CHECK_MESSAGE(exit.code == 0, exit.errors);
+  CHECK(exit.output.find("damaged at length 20, which was trained: exact_match ") != std::string::npos);
+  const Json derived = read_json(file_bytes(folder / "derived" / "result.json")), was = read_json(file_bytes(parent / "result.json"));
+  REQUIRE(derived.at("before").size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {  // measured again, it is what the parent measured
+    CHECK(derived.at("before")[i].at("asked") == was.at("lengths")[i].at("asked"));
+    CHECK(derived.at("before")[i].at("recall") == was.at("lengths")[i].at("recall"));
+  }
+  const Exit same = run_program({"extend", parent.string(), "--set", "position.extension.method=linear", "--set", "position.extension.factor=1", "--out",
+                                 (folder / "unchanged").string()});
+  CHECK_MESSAGE(same.code == 0, same.errors);
+  CHECK(same.output.find("the same at length 20, which was trained: exact_match ") != std::string::npos);
+
+  const Exit tuned = run_program({"extend", parent.string(), "--set", "position.extension.method=linear", "--set", "position.extension.factor=4",
+                                  "--finetune-steps", "20", "--out", (folder / "tuned").string()});
+  CHECK_MESSAGE(tuned.code == 0, tuned.errors);
+  CHECK(tuned.output.find("the curve of the fine-tuning") != std::string::npos);
+  const Json curve = read_json(file_bytes(folder / "tuned" / "result.json")).at("curve");
+  CHECK(curve.size() == 20);  // ten evaluations of two lengths
+  CHECK(curve.back().at(0) == 20);
+}

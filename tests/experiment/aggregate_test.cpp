@@ -20,7 +20,7 @@ RunRecord run(const std::string& scheme, std::int64_t seed, Index right, const s
   r.kind = "decoder";
   r.scheme = scheme;
   r.settings_key = scheme + context;
-  r.context_key = context;
+  r.context = context;
   r.layers = 1;
   r.seed = seed;
   r.trained_shortest = 4;
@@ -143,9 +143,9 @@ TEST_CASE("a report says how few seeds there are, what diverged and what is unfi
     CAPTURE(said);
     CHECK(text.find(said) != std::string::npos);
   }
-  CHECK(text.find("| in 20") != std::string::npos);
-  CHECK(text.find("out 40") != std::string::npos);
-  CHECK(text.find("in 40") == std::string::npos);
+  CHECK(text.find(" in 20 |") != std::string::npos);
+  CHECK(text.find(" out 40 |") != std::string::npos);
+  CHECK(text.find(" in 40 |") == std::string::npos);
   CHECK(latex.find("previous\\_token") != std::string::npos);
   CHECK_THROWS_WITH_AS(make_report(folder, {.metrics = {"exact_mach"}}), doctest::Contains("--metric exact_mach: these runs have no such figure"), Error);
 }

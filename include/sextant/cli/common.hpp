@@ -84,8 +84,10 @@ void say(const std::string& message);
 /// How a training is shown, and what it starts from.
 struct Watching {
   bool quiet = false, json = false;
-  int parent = 0;  ///< stop, after a checkpoint, when this process ends; 0: whatever others do
+  int parent = 0;                         ///< stop, after a checkpoint, when this process ends; 0: whatever others do
+  std::vector<LengthResult> before = {};  ///< of a derived run: its parent at the same lengths
   std::function<void(ParameterStore&, const std::function<void(const std::string&)>& tell)> first_values = {};  ///< of a derived run
+  std::function<void(const RunRecord&)> done = {};                                                              ///< more to show of a run that is done
 };
 
 /// Trains the run in its folder with progress on stderr, prints its row, and returns the exit code.

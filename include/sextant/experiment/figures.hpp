@@ -14,6 +14,7 @@
 //   alike_<change>, divergence_<change>   after swap, permutation or reversal of the source     asked tokens
 //   written_exact, repetition, well_formed                                                      answers; groups of four tokens
 //   bits_per_token               loss of a text in bits                                         asked tokens
+//   before:exact_match, before:token_accuracy, before:loss   of a derived run: its parent, in or out of what that was trained on
 //   milliseconds_per_step, peak_megabytes, parameters, parameters_added, cache_bytes_per_token, tokens_per_second_written
 #pragma once
 

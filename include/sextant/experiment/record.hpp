@@ -12,6 +12,14 @@
 
 namespace sextant {
 
+/// A point of a training's curve: one evaluation at one length.
+struct CurvePoint {
+  std::int64_t step = 0;
+  Index length = 0;
+  bool inside = true;
+  double loss = 0, exact_match = 0, token_accuracy = 0;
+};
+
 struct RunRecord {
   std::string outcome;                      ///< "done" or "diverged"
   std::string problem;                      ///< of a diverged run: step and tensor
@@ -35,8 +43,10 @@ struct RunRecord {
   std::string precision, products;               ///< on the build's numbers ("float32"), and on those that matrix products multiply ("bf16")
   std::int64_t trained_shortest = 0, trained_longest = 0;
   std::int64_t trained_tokens = 0;  ///< of the stream of an example of the longest trained length
-  std::string context_key;          ///< 8 hex digits, the same for runs that differ in nothing but position and seed
+  std::string context;              ///< every setting but those of positions and the seed, a line "key = value" each: what a fair comparison keeps the same
   Evaluation evaluation;
+  std::vector<LengthResult> before = {};  ///< of a derived run: its parent at the same lengths
+  std::vector<CurvePoint> curve = {};     ///< the evaluations during the training, and the last one
 };
 
 /// What the configuration says, without results, and without the kernel, which is known once the library is in use.

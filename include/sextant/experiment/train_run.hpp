@@ -15,6 +15,7 @@ struct RunEvents {
   std::function<void(const std::string& message)> on_message = [](const std::string&) {};  ///< remarks on data, what was resumed, what was skipped
   std::function<void(std::int64_t step, std::int64_t steps)> on_begin = [](std::int64_t, std::int64_t) {};
   std::function<void(const StepReport&)> on_step = [](const StepReport&) {};
+  std::vector<LengthResult> before = {};                   ///< of a derived run: its parent at the same lengths
   std::function<void(ParameterStore&)> first_values = {};  ///< fills the parameters of a derived run that has no checkpoint yet
 };
 
