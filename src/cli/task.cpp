@@ -35,14 +35,6 @@ std::string matters_text(const TaskEntry& entry) {
   return text.empty() ? "none of order, place and distance" : text;
 }
 
-double chance_of(const Task& task, const std::vector<Example>& examples, Kind kind) {
-  double sum = 0;
-  Index count = 0;
-  for (const Example& example : examples)
-    for (std::size_t i = 0; i < present(task, kind, example).asked.size(); ++i, ++count) sum += 1 / static_cast<double>(task.candidates(example, i).size());
-  return count == 0 ? 0 : sum / static_cast<double>(count);
-}
-
 }  // namespace
 
 int task_show(const TaskArguments& arguments) {
@@ -69,7 +61,7 @@ int task_show(const TaskArguments& arguments) {
       examples.push_back(task->draw(split, length, dice));
       samples.emplace_back(split == Split::train ? "train" : "test", examples.back());
     }
-  const double chance = chance_of(*task, examples, kind);
+  const double chance = chance_of(*task, kind, examples);
   const Shown shown{*task, kind};
   if (arguments.json) {
     Json list = Json::array();

@@ -34,6 +34,7 @@ Cell cell_of(const std::vector<RunRecord>& runs, std::size_t i) {
     times.push_back(run.milliseconds_per_step);
     successes += result.exact;
     cell.examples += result.examples;
+    for (const auto& [at, tally] : result.recall.cells) cell.recall.cells[at].add(tally);
   }
   cell.exact_match = summarize(exact, successes, cell.examples);
   cell.token_accuracy = mean_of(runs, [i](const RunRecord& r) { return r.evaluation.lengths[i].token_accuracy(); });
@@ -52,11 +53,16 @@ Cell cell_of(const std::vector<RunRecord>& runs, std::size_t i) {
   return cell;
 }
 
-/// Recall by tenth of the source and by distance, of one length and one run.
-void grid_rows(const RunRecord& run, Index length, Json& row) {
-  for (const Figure& f : figures_of(run))
-    if (f.metric == "recall" && f.length == length)
-      row["grid"].push_back({{"place", f.place}, {"distance", f.distance}, {"n", f.n}, {"right", f.successes}, {"recall", f.value}});
+/// Recall by tenth of the source and by distance, of all seeds together.
+Json grid_rows(const Cell& cell) {
+  constexpr Index parts = 10;
+  const DistanceBins bins(cell.first.distance_bins);
+  Json rows = Json::array();
+  for (Index part = 0; part < parts; ++part)
+    for (const Index bin : cell.recall.bins())
+      if (const Tally t = cell.recall.sum(part, parts, bin); t.count > 0)
+        rows.push_back({{"place", place_name(part)}, {"distance", bins.name(bin)}, {"n", t.count}, {"right", t.right}, {"recall", t.accuracy()}});
+  return rows;
 }
 
 /// ", products in bf16 by onednn"; nothing for the usual ones.
@@ -171,7 +177,7 @@ std::string comparison_json(const std::vector<Cell>& cells) {
     for (const LengthResult& before : r.before)
       if (before.length == c.length.length)
         row["before"] = {{"exact_match", before.exact_match()}, {"token_accuracy", before.token_accuracy()}, {"loss", before.loss()}};
-    grid_rows(r, c.length.length, row);
+    if (!c.recall.cells.empty()) row["grid"] = grid_rows(c);
     if (r.task == "text") row["bits_per_token"] = c.loss / std::numbers::ln2;
     if (c.paired) {
       row["order_accuracy"] = c.order_accuracy;

@@ -64,8 +64,7 @@ class Gatherer {
     for (Index part = 0; part < parts; ++part)
       for (const Index bin : r.recall.bins()) {
         const Tally cell = r.recall.sum(part, parts, bin);
-        add_share("recall", cell.right, cell.count, fmt::format("0.{} to {}", part, part + 1 == parts ? "1.0" : fmt::format("0.{}", part + 1)),
-                  bins_.name(bin));
+        add_share("recall", cell.right, cell.count, place_name(part), bins_.name(bin));
       }
   }
 
@@ -133,6 +132,8 @@ std::string csv_cell(const std::string& text) {
 }
 
 }  // namespace
+
+std::string place_name(Index tenth) { return fmt::format("0.{} to {}", tenth, tenth == 9 ? "1.0" : fmt::format("0.{}", tenth + 1)); }
 
 std::vector<Figure> figures_of(const RunRecord& run) { return Gatherer(run).gather(); }
 

@@ -98,6 +98,21 @@ Presented present(const Task& task, Kind kind, const Example& example) {
   return p;
 }
 
+std::vector<Token> candidates_of(const Task& task, const Example& example, const Presented& presented, std::size_t asked) {
+  if (presented.written && example.answer.empty() && asked + 1 == presented.asked.size()) return {token::end};
+  return task.candidates(example, asked);
+}
+
+double chance_of(const Task& task, Kind kind, const std::vector<Example>& examples) {
+  double sum = 0;
+  Index count = 0;
+  for (const Example& example : examples) {
+    const Presented p = present(task, kind, example);
+    for (std::size_t i = 0; i < p.asked.size(); ++i, ++count) sum += 1 / static_cast<double>(candidates_of(task, example, p, i).size());
+  }
+  return count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
 PackedRow pack(const std::vector<Presented>& examples) {
   PackedRow packed;
   Presented& row = packed.row;

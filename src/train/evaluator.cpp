@@ -61,18 +61,6 @@ void count_row(const Machine& machine, const DistanceBins& bins, std::size_t row
   result.exact += all_right;
 }
 
-/// The share that a guess gets right which knows the task; over some of the examples, for their questions are alike.
-double chance_of(const Task& task, Kind kind, const std::vector<Example>& examples) {
-  constexpr std::size_t enough = 32;
-  double sum = 0;
-  Index count = 0;
-  for (std::size_t e = 0; e < std::min(enough, examples.size()); ++e) {
-    const std::size_t asked = present(task, kind, examples[e]).asked.size();
-    for (std::size_t i = 0; i < asked; ++i, ++count) sum += 1 / static_cast<double>(std::max<std::size_t>(1, task.candidates(examples[e], i).size()));
-  }
-  return count == 0 ? 0 : sum / static_cast<double>(count);
-}
-
 }  // namespace
 
 LengthResult Evaluator::at(Index length, Thoroughness thoroughness) {
@@ -82,7 +70,8 @@ LengthResult Evaluator::at(Index length, Thoroughness thoroughness) {
   TestSet tests = test_set(task_, length, settings_.eval_examples);
   const auto total = static_cast<Index>(tests.examples.size());
   LengthResult result{.length = length, .inside = length >= lengths_.shortest && length <= lengths_.longest, .shared = tests.shared};
-  result.chance = chance_of(task_, kind, tests.examples);
+  constexpr Index enough = 32;  // their questions are alike
+  result.chance = chance_of(task_, kind, {tests.examples.begin(), tests.examples.begin() + std::min(total, enough)});
   for (const Example& example : tests.examples)
     for (const Index aspect : example.aspects) result.aspects.resize(std::max(result.aspects.size(), static_cast<std::size_t>(aspect) + 1));
   if (total > 0 && present(task_, kind, tests.examples.front()).asked.size() > 1) {

@@ -38,6 +38,9 @@ struct Figure {
 /// All figures of a run that is done.
 std::vector<Figure> figures_of(const RunRecord& run);
 
+/// "0.1 to 0.2": a tenth of the source, counted from 0.
+std::string place_name(Index tenth);
+
 /// Whether a figure of this name is a share of successes.
 bool is_share(const std::string& metric);
 

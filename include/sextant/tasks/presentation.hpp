@@ -34,6 +34,13 @@ struct Presented {
 
 Presented present(const Task& task, Kind kind, const Example& example);
 
+/// What a guess that knows the task chooses from at the asked place of this number: Task::candidates, and the end alone where an
+/// encoder-decoder ends an answer made of tags.
+std::vector<Token> candidates_of(const Task& task, const Example& example, const Presented& presented, std::size_t asked);
+
+/// The share of the asked tokens of these examples that such a guess gets right.
+double chance_of(const Task& task, Kind kind, const std::vector<Example>& examples);
+
 /// The examples one behind the other in one stream; for encoders and decoders.
 struct PackedRow {
   Presented row;
