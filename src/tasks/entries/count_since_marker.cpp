@@ -8,7 +8,7 @@
 //
 // In longer strings with the same rates the stretch grows as far as resets are rare, and the counts with it. To ask for the same counts from
 // farther away, the rates are multiplied by the longest trained length / the length above that length (task.rates = "scaled").
-// Small counts are likelier than great ones: a guess that knows it beats the chance that is stated, one in ten.
+// Small counts are likelier than great ones: who always names the likeliest is right in a fifth of the cases, against a stated chance of a tenth.
 #include <algorithm>
 
 #include "sextant/tasks/generated.hpp"
