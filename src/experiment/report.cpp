@@ -136,9 +136,41 @@ class GroupTables {
     return result;
   }
 
-  /// Differences from the baseline, length by length; false where there is none.
-  bool differences(const std::string& metric, std::vector<ReportTable>& into) const {
+  /// Differences from the baseline in short, schemes by lengths.
+  void differences(const std::string& metric, std::vector<ReportTable>& into) const {
+    const auto columns = parts(metric, [](const Figure& f) { return std::pair(f.length, std::string()); });
+    auto headings = titles(columns);
+    headings.insert(headings.begin() + 1, {"against", Align::left});
+    Table table(headings);
+    bool any = false;
+    for (const RunRecord* run : group_.runs) {
+      std::vector<std::string> cells = {name_in(group_, *run), "", ""};
+      for (const Part& part : columns) {
+        const Series* s = find(*run, metric, part.length, "");
+        const bool compared = s != nullptr && s->difference.has_value();
+        cells.push_back(!compared ? ""
+                        : s->difference->no_spread
+                            ? fmt::format("{:+.4f} (no spread)", s->difference->mean.mean)
+                            : fmt::format("{:+.4f} ({}, {:+.1f})", s->difference->mean.mean, probability(s->corrected_p), s->difference->effect));
+        if (!compared) continue;
+        cells[1] = baseline_name(*s);
+        cells[2] = std::to_string(s->difference->pairs);
+        any = true;
+      }
+      if (!cells[1].empty()) table.add(cells);
+    }
+    if (any)
+      into.push_back({fmt::format("{}: {}, differences", group_.title, metric),
+                      "mean difference on the same seeds; in brackets p of the paired t test, corrected by Holm for all schemes at a length, and the effect "
+                      "size, the mean by its deviation",
+                      std::move(table),
+                      {}});
+  }
+
+  /// The same with intervals, a line each.
+  void difference_intervals(const std::string& metric, std::vector<ReportTable>& into) const {
     Table table({{"scheme"},
+                 {"against"},
                  {"length", Align::right},
                  {"region"},
                  {"difference", Align::right},
@@ -150,17 +182,37 @@ class GroupTables {
     for (const Series* s : mine_) {
       if (s->figure.metric != metric || !s->figure.place.empty() || !s->figure.distance.empty() || !s->difference) continue;
       const PairedDifference& d = *s->difference;
-      table.add({name_in(group_, *s->run), std::to_string(s->figure.length), region(s->figure.inside), fmt::format("{:+.4f}", d.mean.mean),
+      table.add({name_in(group_, *s->run), baseline_name(*s), std::to_string(s->figure.length), region(s->figure.inside), fmt::format("{:+.4f}", d.mean.mean),
                  fmt::format("{:+.4f} to {:+.4f}", d.mean.low, d.mean.high), d.no_spread ? "no spread" : probability(s->corrected_p),
                  d.no_spread ? "no spread" : fmt::format("{:+.2f}", d.effect), std::to_string(d.pairs)});
       any = true;
     }
     if (any)
-      into.push_back({fmt::format("{}: {} against {}", group_.title, metric, baseline()),
-                      "paired by seed; p of the paired t test, corrected by Holm for all schemes at a length; effect size: mean difference by its deviation",
+      into.push_back({fmt::format("{}: {}, differences with intervals", group_.title, metric),
+                      "paired by seed; p of the paired t test, corrected by Holm for all schemes at a length; effect size: the mean by its deviation",
                       std::move(table),
                       {"effect size", "95 % interval", "seeds"}});
-    return any;
+  }
+
+  /// Every seed's own figure, and the median.
+  ReportTable points(const std::string& metric) const {
+    const auto columns = parts(metric, [](const Figure& f) { return std::pair(f.length, std::string()); });
+    ReportTable result{fmt::format("{}: {}, every seed", group_.title, metric), "by seed, rising, and behind the line the median", Table(titles(columns)), {}};
+    for (const RunRecord* run : group_.runs) {
+      std::vector<std::string> cells = {name_in(group_, *run), ""};
+      for (const Part& part : columns) {
+        const Series* s = find(*run, metric, part.length, "");
+        std::string text;
+        if (s != nullptr) {
+          for (const Point& p : s->points) text += number(p.value, metric) + " ";
+          text += "/ " + number(s->median, metric);
+          cells[1] = std::to_string(s->points.size());
+        }
+        cells.push_back(text);
+      }
+      result.table.add(cells);
+    }
+    return result;
   }
 
   /// Recall by third of the source and by distance, for each scheme and length.
@@ -241,11 +293,6 @@ class GroupTables {
   using Key = std::tuple<std::string, std::string, Index, std::string, std::string>;
 
   static std::string region(bool inside) { return inside ? "in" : "out"; }
-
-  std::string baseline() const {
-    const auto compared = std::find_if(mine_.begin(), mine_.end(), [](const Series* s) { return s->difference.has_value(); });
-    return compared == mine_.end() ? "" : baseline_name(**compared);
-  }
 
   /// The scheme of the same context that has no difference.
   std::string baseline_name(const Series& compared) const {
@@ -419,6 +466,9 @@ Report make_report(const FolderRecords& folder, const ReportOptions& options) {
       if (!tables.has(metric)) continue;
       report.tables.push_back(tables.by_length(metric));
       tables.differences(metric, report.tables);
+      if (!options.full) continue;
+      tables.difference_intervals(metric, report.tables);
+      report.tables.push_back(tables.points(metric));
     }
     if (options.full) add_full(tables, report.tables);
   }

@@ -35,7 +35,7 @@ position = [{scheme = "rope"}, {scheme = "none"}]
   const Exit compact = run_program({"report", runs});
   CHECK_MESSAGE(compact.code == 0, compact.errors);
   CHECK(compact.output.find("token_accuracy by length") != std::string::npos);
-  CHECK(compact.output.find("token_accuracy against none") != std::string::npos);
+  CHECK(compact.output.find("token_accuracy, differences") != std::string::npos);
   CHECK(compact.output.find("recall at length") == std::string::npos);
   CHECK(compact.errors.find("fewer than 5") != std::string::npos);
   const Exit full = run_program({"report", runs, "--full", "--markdown"});
