@@ -50,7 +50,8 @@ RunSettings derived_settings(const std::filesystem::path& parent_folder, const L
   const bool watched = std::any_of(assignments.begin(), assignments.end(), [](const std::string& a) { return a.starts_with("train.eval_every="); });
   if (finetune_steps > 0 && !watched)  // the curve of the recovery
     layers.push_back(assigned("train.eval_every", std::max<std::int64_t>(1, finetune_steps / 10), "a tenth of --finetune-steps"));
-  layers.push_back(assigned("train.parent", fmt::format("{} at step {}", describe(parent.settings).identity, parent.step), "sextant extend"));
+  const RunRecord parents = describe(parent.settings);
+  layers.push_back(assigned("train.parent", fmt::format("{} of {} at step {}", parents.identity, parents.settings_key, parent.step), "sextant extend"));
   RunSettings run = resolve(layers);
 
   // What depends on the trained length keeps the parent's, whatever the derived run is trained on.

@@ -139,6 +139,9 @@ std::string context_of(const RunSettings& run) {
 RunRecord describe(const RunSettings& run) {
   RunSettings seedless = run;
   seedless.train.set("seed", std::int64_t{0});
+  // Of a parent its settings count and not its seed: "1a2b3c4d5e6f7a8b of 9c8b7a6d at step 1500".
+  const std::string& parent = run.train.text("parent");
+  seedless.train.set("parent", parent.substr(std::min(parent.find(" of "), parent.size())));
   RunRecord r;
   r.identity = identity(run);
   r.settings_key = identity(seedless).substr(0, 8);

@@ -119,7 +119,7 @@ class GroupTables {
     if (has("order_accuracy")) return {"exact_match"};
     const bool written = has("written_exact");
     return many && !written ? std::vector<std::string>{"token_accuracy"}
-           : written        ? std::vector<std::string>{"exact_match", "token_accuracy"}
+           : many           ? std::vector<std::string>{"exact_match", "token_accuracy"}
                             : std::vector<std::string>{"exact_match"};
   }
 

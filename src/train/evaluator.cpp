@@ -74,7 +74,8 @@ LengthResult Evaluator::at(Index length, Thoroughness thoroughness) {
   result.chance = chance_of(task_, kind, {tests.examples.begin(), tests.examples.begin() + std::min(total, enough)});
   for (const Example& example : tests.examples)
     for (const Index aspect : example.aspects) result.aspects.resize(std::max(result.aspects.size(), static_cast<std::size_t>(aspect) + 1));
-  if (total > 0 && present(task_, kind, tests.examples.front()).asked.size() > 1) {
+  const auto asks_several = [&](const Example& example) { return present(task_, kind, example).asked.size() > 1; };
+  if (std::any_of(tests.examples.begin(), tests.examples.begin() + std::min(total, enough), asks_several)) {
     result.place_width = (m.extents.length + most_places - 1) / most_places;
     result.by_place.resize(static_cast<std::size_t>((m.extents.length - 1) / result.place_width + 1));
   }

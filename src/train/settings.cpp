@@ -30,7 +30,7 @@ std::vector<Knob> train_knobs() {
       Knob::choice("gemm", product_libraries().front(), product_libraries(), "the library of matrix products; it is part of what fixes the bits of a result"),
       Knob::choice("precision", product_precisions().front(), product_precisions(),
                    "of matrix products: bf16 rounds what is multiplied and adds up in float, by oneDNN, on processors with AVX512-BF16; all else stays float"),
-      Knob::text("parent", "", "identity and step of the run that this one was derived from; written by extend"),
+      Knob::text("parent", "", "identity, settings and step of the run that this one was derived from; written by extend"),
       Knob::integer("log_every", 0, 0, many, "steps between lines in metrics.jsonl; 0: a hundredth of the steps"),
   };
 }

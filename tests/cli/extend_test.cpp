@@ -44,7 +44,8 @@ TEST_CASE("extend measures a run under an extension, with its trained length aga
   CHECK(rows[0].at("region") == "in");
   CHECK(rows[2].at("length") == 12);
   const auto r = record(derived);
-  CHECK(holds(r.at("settings"), "parent = \"" + std::string(record(parent).at("identity")) + " at step 20\""));
+  CHECK(holds(r.at("settings"),
+              "parent = \"" + std::string(record(parent).at("identity")) + " of " + std::string(record(parent).at("settings_key")) + " at step 20\""));
   const auto extension = r.at("position").at("decoder").at("extension");
   CHECK(extension.at("method") == "yarn");
   CHECK(extension.at("original_length") == 14);  // <begin> 6 <sep> 6 symbols
