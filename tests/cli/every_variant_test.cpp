@@ -105,3 +105,29 @@ TEST_CASE("every extension is shown by extend, eval, generate, checkpoint and re
     CHECK(shown_by_all(run).at("extension").at("method") == method);
   }
 }
+
+TEST_CASE("eval takes a run to ten times its trained length, in every figure; a scheme with a maximum says what the maximum is") {
+  const fs::path folder = test_folder("ten-times");
+  for (const auto& scheme : read_json(run_program({"list", "schemes", "--json"}).output).at("schemes")) {
+    const std::string name = scheme.at("name");
+    CAPTURE(name);
+    const fs::path run = folder / name;
+    Words settings = {"task.name=previous_token", "task.train_length=[2,5]", "position.scheme=" + name, "model.kind=decoder"};
+    settings.insert(settings.end(), small.begin() + 2, small.end());
+    succeed(with_settings({"train", "--quiet", "--out", run.string()}, settings));
+    const Exit exit = run_program({"eval", run.string(), "--lengths", "5,50", "--json"});
+    if (scheme.at("maximum")) {
+      CHECK(exit.code == 2);
+      CHECK_MESSAGE(exit.errors.find("--lengths 50") != std::string::npos, exit.errors);
+      continue;
+    }
+    REQUIRE_MESSAGE(exit.code == 0, exit.errors);
+    const Json rows = read_json(exit.output).at("comparison");
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].at("region") == "in");
+    CHECK(rows[1].at("region") == "out");
+    Index n = 0;
+    for (const Json& cell : rows[1].at("grid")) n += cell.at("n").get<Index>();
+    CHECK(n == 8 * 49);
+  }
+}
