@@ -49,6 +49,18 @@ position = [{scheme = "rope"}, {scheme = "none"}]
   CHECK(run_program({"report", runs}).code == 0);
   CHECK(file_bytes(folder / "out" / "results.csv") == csv);  // what is there is written the same again
 
+  for (const char* script : {"lengths", "recall", "order"}) {  // the pictures of tools/, with Debian's Python
+    CAPTURE(script);
+    Command command;
+    command.arguments = {"/usr/bin/python3", std::string(SEXTANT_SOURCE_DIR) + "/tools/" + script + ".py", runs};
+    command.output.to = command.errors.to = Sink::To::memory;
+    const Exit exit = Child(command).wait();
+    CHECK_MESSAGE(exit.code == 0, exit.errors);
+    const std::string picture = file_bytes(folder / "out" / (std::string(script) + ".png"));
+    CHECK(picture.starts_with("\x89PNG"));
+    CHECK(picture.size() > 10'000);
+  }
+
   const Json rows = read_json(run_program({"report", runs, "--json"}).output).at("comparison");
   REQUIRE(rows.size() == 4);
   for (const Json& row : rows) {
