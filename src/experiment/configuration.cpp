@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "sextant/base/kind.hpp"
+#include "sextant/experiment/example_file.hpp"
 #include "sextant/experiment/known_keys.hpp"
 #include "sextant/experiment/resources.hpp"
 #include "sextant/nn/model.hpp"
@@ -140,6 +141,7 @@ void Resolver::read_named_file(const std::string& key, const Knob& knob, const G
   const FoundFile found = given ? find_file(name, given->folder) : FoundFile{shipped_folder("data") / name, true};
   std::string contents = read_input_file(found.path);
   run.files[key] = {std::filesystem::absolute(found.path).lexically_normal(), xxh3_of(contents), found.shipped};
+  if (name.ends_with(".jsonl")) contents = at_place(name, [&] { return examples_as_lines(contents); });
   settings.set_contents(knob.name, std::move(contents));
 }
 

@@ -70,6 +70,13 @@ std::vector<Subject> subjects() {
       for (const char* variant : {"english", "korean_words", "korean_particles", "korean_bare"})
         all.push_back({"word_order/" + std::string(variant), entry.name, make("word_order", {{"variant", std::string(variant)}}), {3}});
       all.push_back({"word_order with front token", entry.name, make("word_order", {{"front_token", true}}), {3}});
+    } else if (entry.name == "examples") {
+      std::string reversals;  // of numbers
+      for (int i = 1000; i < 1400; ++i) {
+        std::string number = std::to_string(i);
+        reversals += number + "\t" + std::string(number.rbegin(), number.rend()) + "\n";
+      }
+      all.push_back({entry.name, entry.name, make("examples", {{"train_length", std::vector<std::int64_t>{4, 4}}}, {{"file", reversals}}), {4}});
     } else if (entry.name == "text") {
       all.push_back(
           {"text",
@@ -630,4 +637,38 @@ TEST_CASE("coupled numbers tie each answered symbol to the place it comes from, 
       CHECK(number_of.size() == 5);
     }
   }
+}
+
+TEST_CASE("examples of one's own are read from lines, parted by their source, and keep their sizes") {
+  const std::string file = "# mine\nab\tba\nabc\tcba\nabcd\tdcba\nxy\tyx\nxyz\tzyx\n";
+  const auto task = make("examples", {{"test_share", 0.5}}, {{"file", file}});
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    const Example example = draw(*task, Split::train, 4, 1, i);
+    std::string source, answer;
+    for (const Token id : example.source) source += task->vocabulary().word(id);
+    for (std::size_t a = 0; a + 1 < example.answer.size(); ++a) answer += task->vocabulary().word(example.answer[a]);
+    CHECK(example.answer.back() == token::end);
+    CHECK(answer == std::string(source.rbegin(), source.rend()));
+  }
+  const auto words = make("examples", {{"unit", std::string("words")}}, {{"file", "a dog\teen hond\n"}, {"test_file", "a cat\teen kat\na dog\teen hond\n"}});
+  CHECK(words->vocabulary().find("hond") > 0);
+  CHECK(words->test_count(2) == 2);
+  CHECK_FALSE(words->is_parted(2));
+  CHECK(fmt::format("{}", fmt::join(words->remarks(), "; ")).find("1 examples of the test stand in the training file as well") != std::string::npos);
+  CHECK(stream_lengths(*words, Kind::decoder, 5).tokens == 1 + 5 + 1 + 2);  // a longer length is room, filled up
+  CHECK_THROWS_WITH_AS(words->test_count(3), doctest::Contains("no example of the test has 3 tokens in its source; there are 2; set task.eval_lengths"), Error);
+  Dice dice(1, "x");
+  CHECK_THROWS_WITH_AS(words->draw(Split::train, 1, dice), doctest::Contains("no example for training has 1 tokens or fewer"), Error);
+}
+
+TEST_CASE("a file of examples that cannot be read is one line with the place") {
+  for (const auto& [file, said] : std::vector<std::pair<std::string, std::string>>{
+           {"ab\tba\nragged\n", "given: line 2: expected source<TAB>answer, both with something in them, not \"ragged\""},
+           {"ab\tba\n\tba\n", "given: line 2: expected source<TAB>answer"},
+           {"ab\tba\nab\t\n", "given: line 2: expected source<TAB>answer"},
+           {"a\tb\tc\n", "given: line 1: expected source<TAB>answer"},
+           {"# nothing\n", "given: there is no example in it"},
+           {"ab\tb\xFF\n", "given: line 1 is not valid UTF-8"},
+           {"ab\tba\n", "both need some: give more, or another task.test_share"}})
+    CHECK_THROWS_WITH_AS(make("examples", {}, {{"file", file}}), doctest::Contains(said.c_str()), Error);
 }
