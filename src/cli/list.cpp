@@ -51,13 +51,6 @@ void list_schemes() {
   std::cout << folded_table(std::move(table), {"knobs", "cost of a step", "extensions", "cached", "learned", "what it is"});
 }
 
-std::string matters_text(const TaskEntry& entry) {
-  std::string text;
-  for (const Matters m : entry.matters)
-    text += (text.empty() ? "" : " ") + std::string(m == Matters::order ? "order" : m == Matters::place ? "place" : "distance");
-  return text;
-}
-
 std::string lengths_text(const TaskEntry& entry) {
   return fmt::format("trained {} to {} {}, evaluated {}", entry.train_length.front(), entry.train_length.back(), entry.counts,
                      fmt::join(entry.eval_lengths, " "));

@@ -28,13 +28,6 @@ struct Shown {
   }
 };
 
-std::string matters_text(const TaskEntry& entry) {
-  std::string text;
-  for (const Matters m : entry.matters)
-    text += (text.empty() ? "" : ", ") + std::string(m == Matters::order ? "order" : m == Matters::place ? "absolute place" : "distance");
-  return text.empty() ? "none of order, place and distance" : text;
-}
-
 }  // namespace
 
 int task_show(const TaskArguments& arguments) {

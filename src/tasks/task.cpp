@@ -55,6 +55,13 @@ std::string Task::decode(const std::vector<Token>& tokens) const {
   return text;
 }
 
+std::string matters_text(const TaskEntry& entry) {
+  std::string text;
+  for (const Matters m : entry.matters)
+    text += (text.empty() ? "" : ", ") + std::string(m == Matters::order ? "order" : m == Matters::place ? "absolute place" : "distance");
+  return text.empty() ? "none of order, place and distance" : text;
+}
+
 const TaskEntry& find_task(const std::string& name) {
   std::vector<std::string> names;
   for (const TaskEntry& entry : task_table()) {

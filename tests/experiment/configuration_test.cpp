@@ -130,7 +130,7 @@ TEST_CASE("an unknown scheme or task names the nearest") {
   CHECK(refusal(copy_task + "[position]\nscheme = 'ropee'\n") == "position.scheme at e.toml:4: there is no scheme \"ropee\"; did you mean \"rope\"?");
   CHECK(contains(refused_set("decoder.position.scheme=zzzzzz"), "--set decoder.position.scheme: there is no scheme \"zzzzzz\"; the schemes are alibi"));
   CHECK(refusal("[task]\nname = 'coppy'\n") == "task.name at e.toml:2: there is no task \"coppy\"; did you mean \"copy\"?");
-  CHECK(contains(refusal("[train]\nsteps = 5\n"), "task.name is not set; the tasks are copy"));
+  CHECK(contains(refusal("[train]\nsteps = 5\n"), "task.name is not set; the tasks are addition"));
 }
 
 TEST_CASE("a knob of another scheme is refused because it has no effect") {

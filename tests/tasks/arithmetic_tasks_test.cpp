@@ -9,27 +9,11 @@
 
 #include "sextant/tasks/digits.hpp"
 #include "sextant/tasks/presentation.hpp"
+#include "tasks/made.hpp"
 
 using namespace sextant;
 
 namespace {
-
-using Given = std::vector<std::pair<std::string, Setting>>;
-
-std::unique_ptr<Task> make(const std::string& name, const Given& given = {}) {
-  const TaskEntry& entry = find_task(name);
-  Settings settings(entry.knobs);
-  for (const auto& [key, value] : given) {
-    REQUIRE(settings.has(key));
-    settings.set(key, value);
-  }
-  return entry.make(settings);
-}
-
-Example draw(const Task& task, Split split, Index length, std::uint64_t step) {
-  Dice dice(3, split == Split::train ? "train" : "test", step);
-  return task.draw(split, length, dice);
-}
 
 /// "12+34" with its result by the machine's own arithmetic, as digits from the weightiest on.
 std::string solved(const Task& task, const Example& example) {
@@ -64,10 +48,10 @@ TEST_CASE("sums and products are those of the machine's own arithmetic, in every
           CAPTURE(reversed);
           CAPTURE(padded);
           CAPTURE(length);
-          const auto task = make(name, {{"reversed", reversed}, {"padded", padded}});
+          const auto task = make_task(name, {{"reversed", reversed}, {"padded", padded}});
           const StreamLengths largest = stream_lengths(*task, Kind::decoder, length);
           for (std::uint64_t i = 0; i < 300; ++i) {
-            const Example example = draw(*task, i % 5 == 0 ? Split::test : Split::train, length, i);
+            const Example example = draw_example(*task, i % 5 == 0 ? Split::test : Split::train, length, i);
             const std::string digits = written(*task, example, reversed);
             REQUIRE(unpadded(digits) == solved(*task, example));
             if (!padded) REQUIRE(digits == unpadded(digits));
@@ -97,14 +81,14 @@ TEST_CASE("long numbers keep their carries: 99...9 + 1, and (10^n - 1) squared")
 
 TEST_CASE("under position coupling digits of one weight share a number, in both numbers and in the answer") {
   for (const bool reversed : {true, false}) {
-    const Coupling numbers = make("addition", {{"reversed", reversed}})->coupling(7);
+    const Coupling numbers = make_task("addition", {{"reversed", reversed}})->coupling(7);
     CHECK(numbers.source == std::vector<std::int32_t>{4, 3, 2, 1, 4, 3, 2});
     CHECK(numbers.answer == (reversed ? std::vector<std::int32_t>{2, 3, 4, 5} : std::vector<std::int32_t>{5, 4, 3, 2}));
   }
-  const Coupling product = make("multiplication", {{"second", std::int64_t{2}}})->coupling(6);
+  const Coupling product = make_task("multiplication", {{"second", std::int64_t{2}}})->coupling(6);
   CHECK(product.source == std::vector<std::int32_t>{4, 3, 2, 1, 3, 2});
   CHECK(product.answer == std::vector<std::int32_t>{2, 3, 4, 5, 6});
-  CHECK(make("addition", {{"padded", false}})->coupling(7).source.empty());
+  CHECK(make_task("addition", {{"padded", false}})->coupling(7).source.empty());
 }
 
 TEST_CASE("how many sums there are is what counting finds") {
@@ -112,11 +96,11 @@ TEST_CASE("how many sums there are is what counting finds") {
        std::vector<std::tuple<bool, Index, double>>{{true, 1, 100}, {true, 2, 10000}, {false, 1, 100}, {false, 2, 9900}}) {
     CAPTURE(padded);
     CAPTURE(length);
-    const auto task = make("addition", {{"padded", padded}});
+    const auto task = make_task("addition", {{"padded", padded}});
     CHECK(task->distinct(length) == doctest::Approx(count));
     std::set<std::vector<Token>> met;
     for (std::uint64_t i = 0; i < 400'000 && static_cast<double>(met.size()) < count + 1; ++i)
-      for (const Split split : {Split::train, Split::test}) met.insert(draw(*task, split, length, i).source);
+      for (const Split split : {Split::train, Split::test}) met.insert(draw_example(*task, split, length, i).source);
     CHECK(static_cast<double>(met.size()) <= count);
     CHECK(static_cast<double>(met.size()) >= 0.9 * count);
   }
@@ -125,13 +109,13 @@ TEST_CASE("how many sums there are is what counting finds") {
 TEST_CASE("the least loss of the known law is what counting its transitions gives, with copies and without") {
   for (const std::int64_t distance : {std::int64_t{0}, std::int64_t{3}}) {
     CAPTURE(distance);
-    const auto task = make("markov", {{"symbols", std::int64_t{3}}, {"order", std::int64_t{1}}, {"sharpness", 1.0}, {"copy_distance", distance}});
+    const auto task = make_task("markov", {{"symbols", std::int64_t{3}}, {"order", std::int64_t{1}}, {"sharpness", 1.0}, {"copy_distance", distance}});
     constexpr Index length = 50;
     // By the symbol before, the symbol `distance` before and the one asked: how often, and the loss that is told.
     std::map<std::tuple<Token, Token, Token>, std::pair<double, double>> cells;
     std::map<std::pair<Token, Token>, double> totals;
     for (std::uint64_t i = 0; i < 1500; ++i) {
-      const Example example = draw(*task, Split::train, length, i);
+      const Example example = draw_example(*task, Split::train, length, i);
       std::size_t asked = 0;
       for (Index t = 0; t < length; ++t) {
         if (example.tags[static_cast<std::size_t>(t)] == nothing_asked) continue;
@@ -157,10 +141,10 @@ TEST_CASE("the least loss of the known law is what counting its transitions give
 }
 
 TEST_CASE("a copied symbol stands where its fact says, and a law too large or a sequence too short is refused") {
-  const auto task = make("markov", {{"copy_distance", std::int64_t{5}}, {"copy_share", 0.5}});
+  const auto task = make_task("markov", {{"copy_distance", std::int64_t{5}}, {"copy_share", 0.5}});
   Index copied = 0;
   for (std::uint64_t i = 0; i < 50; ++i) {
-    const Example example = draw(*task, Split::train, 40, i);
+    const Example example = draw_example(*task, Split::train, 40, i);
     std::size_t asked = 0;
     for (std::size_t t = 0; t < example.tags.size(); ++t) {
       if (example.tags[t] == nothing_asked) continue;
@@ -173,8 +157,8 @@ TEST_CASE("a copied symbol stands where its fact says, and a law too large or a 
   }
   CHECK(copied > 700);
   CHECK(copied < 1050);
-  CHECK_THROWS_WITH_AS(make("markov", {{"symbols", std::int64_t{256}}, {"order", std::int64_t{3}}}), doctest::Contains("lower task.symbols or task.order"),
+  CHECK_THROWS_WITH_AS(make_task("markov", {{"symbols", std::int64_t{256}}, {"order", std::int64_t{3}}}), doctest::Contains("lower task.symbols or task.order"),
                        Error);
-  CHECK_THROWS_WITH_AS(draw(*make("markov", {{"order", std::int64_t{4}}}), Split::train, 3, 1),
+  CHECK_THROWS_WITH_AS(draw_example(*make_task("markov", {{"order", std::int64_t{4}}}), Split::train, 3, 1),
                        doctest::Contains("a sequence of 3 symbols asks nothing of a law of order 4"), Error);
 }

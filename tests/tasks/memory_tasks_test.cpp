@@ -13,30 +13,15 @@
 
 #include "sextant/tasks/generated.hpp"
 #include "sextant/tasks/presentation.hpp"
+#include "tasks/made.hpp"
 
 using namespace sextant;
 
 namespace {
 
-using Given = std::vector<std::pair<std::string, Setting>>;
 using Words = std::vector<std::string>;
 
 std::int64_t operator""_i(unsigned long long value) { return static_cast<std::int64_t>(value); }
-
-std::unique_ptr<Task> make(const std::string& name, const Given& given = {}) {
-  const TaskEntry& entry = find_task(name);
-  Settings settings(entry.knobs);
-  for (const auto& [key, value] : given) {
-    REQUIRE(settings.has(key));
-    settings.set(key, value);
-  }
-  return entry.make(settings);
-}
-
-Example draw(const Task& task, Split split, Index length, std::uint64_t step) {
-  Dice dice(3, split == Split::train ? "train" : "test", step);
-  return task.draw(split, length, dice);
-}
 
 std::string word(const Task& task, Token id) { return id == nothing_asked ? "-" : task.vocabulary().word(id); }
 
@@ -52,7 +37,7 @@ std::string said(const Task& task, const std::vector<Token>& tokens) { return fm
 Example with_source(const Task& task, Index length, const std::string& source) {
   for (std::uint64_t i = 0; i < 20000; ++i)
     for (const Split split : {Split::train, Split::test})
-      if (const Example example = draw(task, split, length, i); said(task, example.source) == source) return example;
+      if (const Example example = draw_example(task, split, length, i); said(task, example.source) == source) return example;
   FAIL("no example reads: ", source);
   return {};
 }
@@ -61,7 +46,7 @@ Example with_source(const Task& task, Index length, const std::string& source) {
 double count_by_drawing(const Task& task, Index length, std::uint64_t draws = 20000) {
   std::set<std::vector<Token>> sources;
   for (std::uint64_t i = 0; i < draws; ++i)
-    for (const Split split : {Split::train, Split::test}) sources.insert(draw(task, split, length, i).source);
+    for (const Split split : {Split::train, Split::test}) sources.insert(draw_example(task, split, length, i).source);
   return static_cast<double>(sources.size());
 }
 
@@ -244,11 +229,11 @@ template <class Body>
 void each_example(std::uint64_t count, const Body& body) {
   for (const Case& c : cases()) {
     CAPTURE(c.name);
-    const auto task = make(c.name, c.given);
+    const auto task = make_task(c.name, c.given);
     for (const Index length : c.lengths) {
       CAPTURE(length);
       for (const Split split : {Split::train, Split::test})
-        for (std::uint64_t i = 0; i < count; ++i) body(c, *task, length, draw(*task, split, length, i));
+        for (std::uint64_t i = 0; i < count; ++i) body(c, *task, length, draw_example(*task, split, length, i));
     }
   }
 }
@@ -313,11 +298,11 @@ TEST_CASE("another token at the place of a fact makes another answer") {
 TEST_CASE("a guess chooses from different tokens, what is right among them, and is as often right as stated") {
   for (const Case& c : cases()) {
     CAPTURE(c.name);
-    const auto task = make(c.name, c.given);
+    const auto task = make_task(c.name, c.given);
     Dice guess(1, "guess");
     double hits = 0, asked = 0;
     for (std::uint64_t i = 0; i < 1500; ++i) {
-      const Example example = draw(*task, Split::test, c.lengths.back(), i);
+      const Example example = draw_example(*task, Split::test, c.lengths.back(), i);
       const std::vector<Token> right = right_of(example);
       for (std::size_t k = 0; k < right.size(); ++k, ++asked) {
         const std::vector<Token> candidates = task->candidates(example, k);
@@ -334,7 +319,7 @@ TEST_CASE("a guess chooses from different tokens, what is right among them, and 
 
 TEST_CASE("there are as many different sources as said") {
   const auto counts = [](const std::string& name, const Given& given, std::initializer_list<Index> lengths) {
-    const auto task = make(name, given);
+    const auto task = make_task(name, given);
     for (const Index length : lengths) {
       CAPTURE(name);
       CAPTURE(length);
@@ -364,14 +349,14 @@ TEST_CASE("there are as many different sources as said") {
 TEST_CASE("lengths and settings that nothing can be made of are refused with the numbers and what to change") {
   const auto refused = [](const std::string& name, const Given& given, Index length, const char* message) {
     CAPTURE(name);
-    CHECK_THROWS_WITH_AS(draw(*make(name, given), Split::test, length, 0), message, Error);
+    CHECK_THROWS_WITH_AS(draw_example(*make_task(name, given), Split::test, length, 0), message, Error);
   };
   refused("associative_recall", {}, 3, "3 tokens are too few for a key, its value, <query> and the key again; raise the length to 4 at least");
   refused("associative_recall", {{"distance", 40_i}}, 41,
           "in 41 tokens a query stands 2 to 39 tokens behind its value, not 40; change task.distance or task.eval_lengths");
   refused("associative_recall", {{"distance", 1_i}}, 41,
           "in 41 tokens a query stands 2 to 39 tokens behind its value, not 1; change task.distance or task.eval_lengths");
-  CHECK_THROWS_WITH_AS(make("associative_recall", {{"pairs", 20_i}}),
+  CHECK_THROWS_WITH_AS(make_task("associative_recall", {{"pairs", 20_i}}),
                        "20 pairs need as many different keys and values, not 16 and 16; raise task.keys and task.values, or lower task.pairs", Error);
   refused("passkey", {{"digits", 6_i}}, 7, "a text of 7 words cannot hold a key of 6 digits between two markers; raise the length to 8 or lower task.digits");
   refused("induction", {}, 2, "a string of 2 symbols cannot hold A B and A again; raise the length to 3 at least");
@@ -383,20 +368,21 @@ TEST_CASE("lengths and settings that nothing can be made of are refused with the
           "in a sentence of 7 words no subject stands 6 places before the word before the verb; raise the length or lower task.distance");
   refused("duplicate_string", {{"symbols", 5_i}}, 6, "6 different symbols cannot be drawn from an alphabet of 5; raise task.symbols or shorten the length");
   refused("segment_recall", {{"pairs", 3_i}}, 7, "segments of 7 tokens cannot hold 3 pairs and a question; raise the length to 8 or lower task.pairs");
-  CHECK_THROWS_WITH_AS(make("segment_recall", {{"gap", 8_i}}), "texts of 8 segments never ask 8 segments back; raise task.segments or lower task.gap", Error);
-  CHECK_THROWS_WITH_AS(make("segment_recall", {{"keys", 5_i}, {"gap", 2_i}}),
+  CHECK_THROWS_WITH_AS(make_task("segment_recall", {{"gap", 8_i}}), "texts of 8 segments never ask 8 segments back; raise task.segments or lower task.gap",
+                       Error);
+  CHECK_THROWS_WITH_AS(make_task("segment_recall", {{"keys", 5_i}, {"gap", 2_i}}),
                        "2 pairs in each of 3 segments need 6 different keys, not 5; raise task.keys, or lower task.pairs or task.gap", Error);
   // And one more is enough.
-  CHECK_NOTHROW(draw(*make("associative_recall", {{"distance", 40_i}}), Split::test, 42, 0));
-  CHECK_NOTHROW(draw(*make("passkey", {{"digits", 6_i}}), Split::test, 8, 0));
-  CHECK_NOTHROW(draw(*make("induction", {{"distance", 6_i}}), Split::test, 8, 0));
-  CHECK_NOTHROW(draw(*make("dyck"), Split::test, 2, 0));
-  CHECK_NOTHROW(draw(*make("agreement", {{"distance", 6_i}}), Split::test, 8, 0));
-  CHECK_NOTHROW(draw(*make("segment_recall", {{"pairs", 3_i}}), Split::test, 8, 0));
+  CHECK_NOTHROW(draw_example(*make_task("associative_recall", {{"distance", 40_i}}), Split::test, 42, 0));
+  CHECK_NOTHROW(draw_example(*make_task("passkey", {{"digits", 6_i}}), Split::test, 8, 0));
+  CHECK_NOTHROW(draw_example(*make_task("induction", {{"distance", 6_i}}), Split::test, 8, 0));
+  CHECK_NOTHROW(draw_example(*make_task("dyck"), Split::test, 2, 0));
+  CHECK_NOTHROW(draw_example(*make_task("agreement", {{"distance", 6_i}}), Split::test, 8, 0));
+  CHECK_NOTHROW(draw_example(*make_task("segment_recall", {{"pairs", 3_i}}), Split::test, 8, 0));
 }
 
 TEST_CASE("associative recall, by hand: each key behind the marker is answered with the value behind the key") {
-  const auto task = make("associative_recall", {{"keys", 2_i}, {"values", 2_i}, {"fillers", 1_i}, {"pairs", 2_i}});
+  const auto task = make_task("associative_recall", {{"keys", 2_i}, {"values", 2_i}, {"fillers", 1_i}, {"pairs", 2_i}});
   const Example example = with_source(*task, 8, "k1 v0 k0 v1 f0 <query> k0 k1");
   CHECK(said(*task, example.tags) == "- - - - - - v1 v0");
   CHECK(example.facts == std::vector<Index>{3, 1});
@@ -406,16 +392,16 @@ TEST_CASE("associative recall, by hand: each key behind the marker is answered w
 }
 
 TEST_CASE("associative recall trains with one pair to all, tests with all, and with fewer only where they do not fit") {
-  const auto task = make("associative_recall");
+  const auto task = make_task("associative_recall");
   std::set<std::size_t> trained;
   for (std::uint64_t i = 0; i < 300; ++i) {
-    const std::size_t pairs = draw(*task, Split::train, 64, i).facts.size();
+    const std::size_t pairs = draw_example(*task, Split::train, 64, i).facts.size();
     CHECK((pairs >= 1 && pairs <= 8));
     trained.insert(pairs);
-    CHECK(draw(*task, Split::test, 64, i).facts.size() == 8);
-    CHECK(draw(*task, Split::test, 25, i).facts.size() == 8);
-    CHECK(draw(*task, Split::test, 24, i).facts.size() == 7);
-    CHECK(draw(*task, Split::train, 4, i).facts.size() == 1);
+    CHECK(draw_example(*task, Split::test, 64, i).facts.size() == 8);
+    CHECK(draw_example(*task, Split::test, 25, i).facts.size() == 8);
+    CHECK(draw_example(*task, Split::test, 24, i).facts.size() == 7);
+    CHECK(draw_example(*task, Split::train, 4, i).facts.size() == 1);
   }
   CHECK(trained.size() == 8);
 }
@@ -423,30 +409,30 @@ TEST_CASE("associative recall trains with one pair to all, tests with all, and w
 TEST_CASE("associative recall at a fixed distance asks in the test for one of all pairs, at exactly that distance, and trains as without") {
   for (const Index distance : {2, 3, 17, 30, 61, 62}) {
     CAPTURE(distance);
-    const auto task = make("associative_recall", {{"distance", distance}}), plain = make("associative_recall");
+    const auto task = make_task("associative_recall", {{"distance", distance}}), plain = make_task("associative_recall");
     for (std::uint64_t i = 0; i < 50; ++i) {
-      const Example example = draw(*task, Split::test, 64, i);
+      const Example example = draw_example(*task, Split::test, 64, i);
       CHECK(present(*task, Kind::decoder, example).distances == std::vector<Index>{distance});
       CHECK(task->candidates(example, 0).size() == 8);
-      CHECK(draw(*task, Split::train, 64, i).source == draw(*plain, Split::train, 64, i).source);
+      CHECK(draw_example(*task, Split::train, 64, i).source == draw_example(*plain, Split::train, 64, i).source);
     }
   }
 }
 
 TEST_CASE("passkey, by hand: the digits between the markers are written, wherever they stand") {
-  const auto task = make("passkey", {{"digits", 2_i}, {"fillers", 1_i}});
+  const auto task = make_task("passkey", {{"digits", 2_i}, {"fillers", 1_i}});
   const Example example = with_source(*task, 7, "f0 f0 <key> 4 7 <key> f0");
   CHECK(said(*task, example.answer) == "4 7 <end>");
   CHECK(example.facts == std::vector<Index>{3, 4});
   CHECK(said(*task, present(*task, Kind::decoder, example).tokens) == "<begin> f0 f0 <key> 4 7 <key> f0 <sep> 4 7");
   std::map<Index, int> places;
-  for (std::uint64_t i = 0; i < 2000; ++i) ++places[draw(*task, Split::train, 13, i).facts[0]];
+  for (std::uint64_t i = 0; i < 2000; ++i) ++places[draw_example(*task, Split::train, 13, i).facts[0]];
   CHECK(places.size() == 10);
   for (const auto& [place, count] : places) CHECK((count > 140 && count < 260));
 }
 
 TEST_CASE("induction, by hand: what followed the last symbol before") {
-  const auto task = make("induction", {{"symbols", 3_i}});
+  const auto task = make_task("induction", {{"symbols", 3_i}});
   const Example example = with_source(*task, 6, "s0 s1 s2 s0 s0 s1");
   CHECK(said(*task, example.tags) == "- - - - - s2");
   CHECK(example.facts == std::vector<Index>{2});
@@ -454,20 +440,21 @@ TEST_CASE("induction, by hand: what followed the last symbol before") {
 }
 
 TEST_CASE("induction asks at any distance equally often, or at the one that is given") {
-  const auto task = make("induction");
+  const auto task = make_task("induction");
   std::map<Index, int> distances;
-  for (std::uint64_t i = 0; i < 2000; ++i) ++distances[present(*task, Kind::decoder, draw(*task, Split::test, 12, i)).distances[0]];
+  for (std::uint64_t i = 0; i < 2000; ++i) ++distances[present(*task, Kind::decoder, draw_example(*task, Split::test, 12, i)).distances[0]];
   CHECK(distances.size() == 10);
   CHECK((distances.begin()->first == 1 && distances.rbegin()->first == 10));
   for (const auto& [distance, count] : distances) CHECK((count > 140 && count < 260));
   for (const Index distance : {1, 5, 10}) {
-    const auto fixed = make("induction", {{"distance", distance}});
-    for (std::uint64_t i = 0; i < 20; ++i) CHECK(present(*fixed, Kind::decoder, draw(*fixed, Split::test, 12, i)).distances == std::vector<Index>{distance});
+    const auto fixed = make_task("induction", {{"distance", distance}});
+    for (std::uint64_t i = 0; i < 20; ++i)
+      CHECK(present(*fixed, Kind::decoder, draw_example(*fixed, Split::test, 12, i)).distances == std::vector<Index>{distance});
   }
 }
 
 TEST_CASE("dyck, by hand: before every closing bracket, the one that closes the innermost open bracket") {
-  const auto task = make("dyck");
+  const auto task = make_task("dyck");
   const Example example = with_source(*task, 7, "[ ( ) ( ) ] (");
   CHECK(said(*task, example.tags) == "- ) - ) ] - -");
   CHECK(example.facts == std::vector<Index>{1, 3, 0});
@@ -478,7 +465,7 @@ TEST_CASE("dyck, by hand: before every closing bracket, the one that closes the 
 
 TEST_CASE("dyck's words keep to their depth and reach it, and their parser accepts them and nothing else") {
   for (const Index depth : {1, 2, 4}) {
-    const auto task = make("dyck", {{"depth", depth}});
+    const auto task = make_task("dyck", {{"depth", depth}});
     const Token end = static_cast<Token>(task->vocabulary().size());
     // Pairs side by side are struck out until none is left; then only opening brackets may remain.
     const auto accepts = [&](const std::vector<Token>& tokens) {
@@ -500,11 +487,11 @@ TEST_CASE("dyck's words keep to their depth and reach it, and their parser accep
     int refused = 0;
     Dice dice(1, "spoil");
     for (std::uint64_t i = 0; i < 300; ++i) {
-      std::vector<Token> source = draw(*task, Split::train, 9, i).source;
+      std::vector<Token> source = draw_example(*task, Split::train, 9, i).source;
       CHECK(task->well_formed(source, {}));
       CHECK(accepts(source));
-      CHECK((depth == 4 || !make("dyck", {{"depth", depth + 1}})->has_grammar() || make("dyck", {{"depth", depth + 1}})->well_formed(source, {})));
-      reached |= depth == 1 || !make("dyck", {{"depth", depth - 1}})->well_formed(source, {});
+      CHECK((depth == 4 || !make_task("dyck", {{"depth", depth + 1}})->has_grammar() || make_task("dyck", {{"depth", depth + 1}})->well_formed(source, {})));
+      reached |= depth == 1 || !make_task("dyck", {{"depth", depth - 1}})->well_formed(source, {});
       source[dice.below(9)] = static_cast<Token>(dice.between(0, end - 1));
       const std::vector<Token> first(source.begin(), source.begin() + 4), second(source.begin() + 4, source.end());
       CHECK(task->well_formed(first, second) == accepts(source));
@@ -513,14 +500,14 @@ TEST_CASE("dyck's words keep to their depth and reach it, and their parser accep
     CHECK(reached);
     CHECK((refused > 100 && refused < 300));
   }
-  CHECK(make("dyck")->has_grammar());
-  CHECK(is_well_formed(*make("dyck"), "[ ( )", "]"));
-  CHECK_FALSE(is_well_formed(*make("dyck"), "[ ( )", ")"));
-  CHECK_FALSE(is_well_formed(*make("dyck"), "[ ]", "]"));
+  CHECK(make_task("dyck")->has_grammar());
+  CHECK(is_well_formed(*make_task("dyck"), "[ ( )", "]"));
+  CHECK_FALSE(is_well_formed(*make_task("dyck"), "[ ( )", ")"));
+  CHECK_FALSE(is_well_formed(*make_task("dyck"), "[ ]", "]"));
 }
 
 TEST_CASE("agreement, by hand: articles agree with the noun beside them, the verb with the subject behind an attractor") {
-  const auto task = make("agreement", {{"nouns", 1_i}, {"attractor", 1.0}});
+  const auto task = make_task("agreement", {{"nouns", 1_i}, {"attractor", 1.0}});
   const Example example = with_source(*task, 6, "a0s these-a near b0 this-b are-a");
   CHECK(said(*task, example.tags) == "these-a - - this-b are-a -");
   CHECK(example.facts == std::vector<Index>{0, 3, 0});
@@ -536,10 +523,10 @@ TEST_CASE("the verb is as far from its subject as asked for, and the nouns betwe
     for (const Index distance : {1, 4, 18}) {
       CAPTURE(attractor);
       CAPTURE(distance);
-      const auto task = make("agreement", {{"attractor", attractor}, {"distance", distance}});
+      const auto task = make_task("agreement", {{"attractor", attractor}, {"distance", distance}});
       int attracted = 0, straight = 0;
       for (std::uint64_t i = 0; i < 400; ++i) {
-        const Example example = draw(*task, Split::train, 20, i);
+        const Example example = draw_example(*task, Split::train, 20, i);
         CHECK(present(*task, Kind::decoder, example).distances.back() == distance);
         const Words source = words(*task, example.source);
         const Index subject = example.facts.back();
@@ -557,14 +544,14 @@ TEST_CASE("the verb is as far from its subject as asked for, and the nouns betwe
     }
   std::set<Index> distances;
   for (std::uint64_t i = 0; i < 400; ++i) {
-    const auto task = make("agreement");
-    distances.insert(present(*task, Kind::decoder, draw(*task, Split::train, 12, i)).distances.back());
+    const auto task = make_task("agreement");
+    distances.insert(present(*task, Kind::decoder, draw_example(*task, Split::train, 12, i)).distances.back());
   }
   CHECK(distances.size() == 10);
 }
 
 TEST_CASE("agreement's parser accepts its sentences and their beginnings, and of spoilt ones those that are still sentences") {
-  const auto task = make("agreement", {{"nouns", 2_i}});
+  const auto task = make_task("agreement", {{"nouns", 2_i}});
   // A letter for each word: who agrees with whom is checked apart.
   const auto accepts = [&](const std::vector<Token>& tokens) {
     std::string kinds;
@@ -590,7 +577,7 @@ TEST_CASE("agreement's parser accepts its sentences and their beginnings, and of
   Dice dice(1, "spoil");
   int refused = 0;
   for (std::uint64_t i = 0; i < 400; ++i) {
-    std::vector<Token> source = draw(*task, Split::train, 10, i).source;
+    std::vector<Token> source = draw_example(*task, Split::train, 10, i).source;
     for (std::ptrdiff_t cut = 0; cut <= 10; ++cut) {
       const std::vector<Token> first(source.begin(), source.begin() + cut), second(source.begin() + cut, source.end());
       REQUIRE(task->well_formed(first, second));
@@ -612,7 +599,7 @@ TEST_CASE("agreement's parser accepts its sentences and their beginnings, and of
 }
 
 TEST_CASE("missing duplicate, by hand: the partner of the blank, in either half") {
-  const auto task = make("missing_duplicate");
+  const auto task = make_task("missing_duplicate");
   const Example first = with_source(*task, 3, "s1 _ s0 s1 s0 s0"), second = with_source(*task, 3, "s1 s1 s0 s1 s1 _");
   CHECK(said(*task, first.answer) == "s0");
   CHECK(first.facts == std::vector<Index>{4});
@@ -622,7 +609,7 @@ TEST_CASE("missing duplicate, by hand: the partner of the blank, in either half"
 }
 
 TEST_CASE("bucket sort, by hand: equal symbols keep their order") {
-  const auto task = make("bucket_sort");
+  const auto task = make_task("bucket_sort");
   const Example example = with_source(*task, 4, "s3 s1 s3 s0 _ _ _ _");
   CHECK(said(*task, example.tags) == "- - - - s0 s1 s3 s3");
   CHECK(example.facts == std::vector<Index>{3, 1, 0, 2});
@@ -632,7 +619,7 @@ TEST_CASE("bucket sort, by hand: equal symbols keep their order") {
 }
 
 TEST_CASE("duplicate string, by hand: the string twice and an end, each symbol coupled to its place") {
-  const auto task = make("duplicate_string", {{"symbols", 5_i}});
+  const auto task = make_task("duplicate_string", {{"symbols", 5_i}});
   const Example example = with_source(*task, 3, "s4 s0 s2");
   CHECK(said(*task, example.answer) == "s4 s0 s2 s4 s0 s2 <end>");
   CHECK(example.facts == std::vector<Index>{0, 1, 2, 0, 1, 2});
@@ -682,7 +669,7 @@ TEST_CASE("who reads a text segment by segment and forgets nothing knows what is
     for (const Index length : {9, 16}) {
       CAPTURE(gap);
       CAPTURE(length);
-      const auto task = make("segment_recall", {{"gap", gap}, {"segments", 5_i}, {"keys", 9_i}, {"test_segments", 60_i}});
+      const auto task = make_task("segment_recall", {{"gap", gap}, {"segments", 5_i}, {"keys", 9_i}, {"test_segments", 60_i}});
       for (const Index stream : {0, 1, 7}) {
         Reader reader(gap);
         for (Index number = 0; number < 40; ++number) {
@@ -699,7 +686,7 @@ TEST_CASE("who reads a text segment by segment and forgets nothing knows what is
 }
 
 TEST_CASE("segment recall, by hand: two segments that follow one another") {
-  const auto task = make("segment_recall", {{"keys", 2_i}, {"values", 2_i}, {"fillers", 1_i}, {"pairs", 1_i}});
+  const auto task = make_task("segment_recall", {{"keys", 2_i}, {"values", 2_i}, {"fillers", 1_i}, {"pairs", 1_i}});
   bool met = false;
   for (Index stream = 0; stream < 400 && !met; ++stream) {
     const Example first = task->segment(6, stream, 400, 0).example, second = task->segment(6, stream, 400, 1).example;
@@ -715,7 +702,7 @@ TEST_CASE("segment recall, by hand: two segments that follow one another") {
 }
 
 TEST_CASE("streams of segments differ from one another and from text to text, and hold no test segment") {
-  const auto task = make("segment_recall");
+  const auto task = make_task("segment_recall");
   std::set<std::vector<Token>> trained;
   for (Index stream = 0; stream < 8; ++stream)
     for (Index number = 0; number < 64; ++number) trained.insert(task->segment(16, stream, 8, number).example.source);
@@ -731,10 +718,10 @@ TEST_CASE("streams of segments differ from one another and from text to text, an
 
 TEST_CASE("a segment alone does not tell what is asked from the one before, but all that is asked within it, and the remark says so") {
   for (const Index gap : {0, 1}) {
-    const auto task = make("segment_recall", {{"gap", gap}, {"keys", 4_i}, {"values", 3_i}, {"fillers", 1_i}, {"pairs", 1_i}});
+    const auto task = make_task("segment_recall", {{"gap", gap}, {"keys", 4_i}, {"values", 3_i}, {"fillers", 1_i}, {"pairs", 1_i}});
     std::map<std::vector<Token>, std::map<Token, double>> answers;
     for (std::uint64_t i = 0; i < 6000; ++i) {
-      const Example example = draw(*task, Split::train, 6, i);
+      const Example example = draw_example(*task, Split::train, 6, i);
       CHECK(example.aspects == std::vector<Index>{gap});
       ++answers[example.source][example.tags.back()];
     }
@@ -754,12 +741,12 @@ TEST_CASE("a segment alone does not tell what is asked from the one before, but 
 
 TEST_CASE("there are as many segments as said, those at the beginning of a text among them") {
   for (const Index gap : {0, 1}) {
-    const auto task = make("segment_recall", {{"gap", gap}, {"keys", 4_i}, {"values", 2_i}, {"fillers", 2_i}, {"pairs", 1_i}});
+    const auto task = make_task("segment_recall", {{"gap", gap}, {"keys", 4_i}, {"values", 2_i}, {"fillers", 2_i}, {"pairs", 1_i}});
     std::set<std::vector<Token>> sources;
     for (const Index length : {5, 6, 7}) {
       sources.clear();
       for (std::uint64_t i = 0; i < 10000; ++i)
-        for (const Split split : {Split::train, Split::test}) sources.insert(draw(*task, split, length, i).source);
+        for (const Split split : {Split::train, Split::test}) sources.insert(draw_example(*task, split, length, i).source);
       for (Index number = 0; number < 10000; ++number)
         for (const Example& example : {task->segment(length, number, 10000, 0).example, task->test(length, 8 * number)}) sources.insert(example.source);
       CHECK(static_cast<double>(sources.size()) == task->distinct(length));
@@ -768,7 +755,7 @@ TEST_CASE("there are as many segments as said, those at the beginning of a text 
 }
 
 TEST_CASE("in segment recall a guess chooses from all values") {
-  const auto task = make("segment_recall", {{"values", 6_i}});
+  const auto task = make_task("segment_recall", {{"values", 6_i}});
   Dice guess(1, "guess");
   int hits = 0;
   for (Index number = 0; number < 512; ++number) {

@@ -12,28 +12,16 @@
 #include "sextant/experiment/known_keys.hpp"
 #include "sextant/tasks/presentation.hpp"
 #include "sextant/tasks/task.hpp"
+#include "tasks/made.hpp"
 
 using namespace sextant;
 
 namespace {
 
-using Given = std::vector<std::pair<std::string, Setting>>;
 using Words = std::vector<std::string>;
 
 Setting whole(std::int64_t value) { return value; }
 Setting range(std::int64_t shortest, std::int64_t longest) { return std::vector<std::int64_t>{shortest, longest}; }
-
-std::unique_ptr<Task> make(const std::string& name, const Given& given = {}) {
-  const TaskEntry& entry = find_task(name);
-  Settings settings(task_knobs(entry));
-  for (const auto& [key, value] : given) settings.set(key, value);
-  return entry.make(settings);
-}
-
-Example draw(const Task& task, Split split, Index length, std::uint64_t step) {
-  Dice dice(3, split == Split::train ? "train" : "test", step);
-  return task.draw(split, length, dice);
-}
 
 Words words(const Task& task, const std::vector<Token>& tokens) {
   Words result;
@@ -47,7 +35,7 @@ std::string said(const Task& task, const std::vector<Token>& tokens) { return fm
 Example reading(const Task& task, Index length, const std::string& sentence) {
   for (std::uint64_t step = 0; step < 20000; ++step)
     for (const Split split : {Split::train, Split::test})
-      if (const Example example = draw(task, split, length, step); said(task, example.source) == sentence) return example;
+      if (const Example example = draw_example(task, split, length, step); said(task, example.source) == sentence) return example;
   FAIL("no example reads: ", sentence);
   return {};
 }
@@ -63,11 +51,11 @@ template <class Check>
 void each_example(const std::string& name, const std::vector<Trial>& trials, const Check& check) {
   int examined = 0;
   for (const Trial& trial : trials) {
-    const auto task = make(name, trial.given);
+    const auto task = make_task(name, trial.given);
     for (const Index length : trial.lengths)
       for (const Split split : {Split::train, Split::test})
         for (std::uint64_t step = 0; step < 40; ++step, ++examined) {
-          const Example example = draw(*task, split, length, step);
+          const Example example = draw_example(*task, split, length, step);
           CAPTURE(name);
           CAPTURE(said(*task, example.source));
           check(*task, length, example);
@@ -80,7 +68,7 @@ void each_example(const std::string& name, const std::vector<Trial>& trials, con
 std::size_t sources_met(const Task& task, Index length, std::uint64_t draws = 4000) {
   std::set<std::vector<Token>> met;
   for (std::uint64_t step = 0; step < draws; ++step)
-    for (const Split split : {Split::train, Split::test}) met.insert(draw(task, split, length, step).source);
+    for (const Split split : {Split::train, Split::test}) met.insert(draw_example(task, split, length, step).source);
   return met.size();
 }
 
@@ -91,7 +79,7 @@ double guessed(const Task& task, Index length) {
   double sum = 0;
   int questions = 0;
   for (std::uint64_t step = 0; step < 3000; ++step) {
-    const Example example = draw(task, Split::train, length, step);
+    const Example example = draw_example(task, Split::train, length, step);
     std::vector<Token> asked = example.answer;
     if (asked.empty()) std::copy_if(example.tags.begin(), example.tags.end(), std::back_inserter(asked), [](Token t) { return t != nothing_asked; });
     for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -118,7 +106,7 @@ bool near(double met, double expected) { return std::abs(met - expected) <= 0.08
 double share_of(const Task& task, Split split, Index length, const std::string& word) {
   double met = 0, total = 0;
   for (std::uint64_t step = 0; step < 1500; ++step) {
-    const Words source = words(task, draw(task, split, length, step).source);
+    const Words source = words(task, draw_example(task, split, length, step).source);
     met += static_cast<double>(std::count(source.begin(), source.end(), word));
     total += static_cast<double>(source.size());
   }
@@ -237,7 +225,7 @@ TEST_CASE("sort writes every symbol as often as it stands there, in the order of
 }
 
 TEST_CASE("sort: one example, its number of sources, its chance, and more different symbols than there are") {
-  const auto task = make("sort", {{"symbols", whole(4)}});
+  const auto task = make_task("sort", {{"symbols", whole(4)}});
   const Example example = reading(*task, 5, "s2 s0 s3 s2 s0");
   CHECK(said(*task, example.answer) == "s0 s0 s2 s2 s3 <end>");
   CHECK(said(*task, example.tags) == "s0 s0 s2 s2 s3");
@@ -248,12 +236,12 @@ TEST_CASE("sort: one example, its number of sources, its chance, and more differ
 
   CHECK(task->distinct(3) == 64);
   CHECK(sources_met(*task, 3) == 64);
-  const auto unique = make("sort", {{"symbols", whole(4)}, {"unique", true}});
+  const auto unique = make_task("sort", {{"symbols", whole(4)}, {"unique", true}});
   CHECK(unique->distinct(3) == 24);
   CHECK(sources_met(*unique, 3) == 24);
   CHECK(guessed(*task, 9) == doctest::Approx(1 / 4.0));
-  CHECK(guessed(*make("sort"), 20) == doctest::Approx(1 / 16.0));
-  CHECK_THROWS_WITH_AS(draw(*make("sort", {{"unique", true}}), Split::train, 17, 0),
+  CHECK(guessed(*make_task("sort"), 20) == doctest::Approx(1 / 16.0));
+  CHECK_THROWS_WITH_AS(draw_example(*make_task("sort", {{"unique", true}}), Split::train, 17, 0),
                        "17 different symbols cannot be drawn from an alphabet of 16; raise task.symbols or shorten the length", Error);
 }
 
@@ -267,7 +255,7 @@ TEST_CASE("odds_first writes the first, third, fifth symbol and so on, then the 
 }
 
 TEST_CASE("odds_first: one example, its coupled numbers, its number of sources and its chance") {
-  const auto task = make("odds_first", {{"symbols", whole(3)}});
+  const auto task = make_task("odds_first", {{"symbols", whole(3)}});
   const Example example = reading(*task, 5, "s2 s0 s1 s1 s0");
   CHECK(said(*task, example.answer) == "s2 s1 s0 s0 s1 <end>");
   CHECK(example.facts == std::vector<Index>{0, 2, 4, 1, 3});
@@ -277,7 +265,7 @@ TEST_CASE("odds_first: one example, its coupled numbers, its number of sources a
   CHECK(task->coupling(5).answer == std::vector<std::int32_t>{1, 3, 5, 2, 4});
   CHECK(task->distinct(4) == 81);
   CHECK(sources_met(*task, 4) == 81);
-  CHECK(guessed(*make("odds_first"), 7) == doctest::Approx(1 / 16.0));
+  CHECK(guessed(*make_task("odds_first"), 7) == doctest::Approx(1 / 16.0));
 }
 
 TEST_CASE("first_and_last writes both ends of the string") {
@@ -291,7 +279,7 @@ TEST_CASE("first_and_last writes both ends of the string") {
 }
 
 TEST_CASE("first_and_last: one example, its number of sources, its chance, and a string that is too short") {
-  const auto task = make("first_and_last", {{"symbols", whole(3)}});
+  const auto task = make_task("first_and_last", {{"symbols", whole(3)}});
   const Example example = reading(*task, 4, "s1 s1 s0 s2");
   CHECK(said(*task, example.answer) == "s1 s2 <end>");
   CHECK(said(*task, present(*task, Kind::encoder, example).targets) == "s1 s2 - -");
@@ -300,8 +288,8 @@ TEST_CASE("first_and_last: one example, its number of sources, its chance, and a
   CHECK(task->coupling(4).answer == std::vector<std::int32_t>{1, 4});
   CHECK(task->distinct(4) == 81);
   CHECK(sources_met(*task, 4) == 81);
-  CHECK(guessed(*make("first_and_last"), 7) == doctest::Approx(1 / 16.0));
-  CHECK_THROWS_WITH_AS(draw(*task, Split::train, 1, 0),
+  CHECK(guessed(*make_task("first_and_last"), 7) == doctest::Approx(1 / 16.0));
+  CHECK_THROWS_WITH_AS(draw_example(*task, Split::train, 1, 0),
                        "first_and_last needs strings of at least 2 symbols, not 1; raise task.train_length and task.eval_lengths to 2 or more", Error);
 }
 
@@ -314,7 +302,7 @@ TEST_CASE("parity tells whether the ones are even or odd in number") {
 }
 
 TEST_CASE("parity: one example, its number of sources and its chance") {
-  const auto task = make("parity");
+  const auto task = make_task("parity");
   const Example example = reading(*task, 5, "1 0 1 1 0");
   CHECK(said(*task, example.answer) == "odd");
   CHECK(said(*task, reading(*task, 4, "0 1 1 0").answer) == "even");
@@ -335,7 +323,7 @@ TEST_CASE("even_pairs tells whether neighbours that differ are even or odd in nu
 }
 
 TEST_CASE("even_pairs: one example, its number of sources and its chance") {
-  const auto task = make("even_pairs");
+  const auto task = make_task("even_pairs");
   CHECK(said(*task, reading(*task, 5, "a b b a b").answer) == "odd");
   CHECK(said(*task, reading(*task, 5, "b a a a b").answer) == "even");
   CHECK(said(*task, reading(*task, 1, "b").answer) == "even");
@@ -355,7 +343,7 @@ TEST_CASE("modular_arithmetic adds and subtracts numbers and tells the remainder
 }
 
 TEST_CASE("modular_arithmetic: one example, its number of sources, its chance and its signs") {
-  const auto task = make("modular_arithmetic");
+  const auto task = make_task("modular_arithmetic");
   CHECK(said(*task, reading(*task, 3, "2 + 4 - 3").answer) == "3");
   CHECK(said(*task, reading(*task, 3, "1 - 4 - 1").answer) == "1");
   CHECK(said(*task, reading(*task, 1, "4").answer) == "4");
@@ -363,7 +351,7 @@ TEST_CASE("modular_arithmetic: one example, its number of sources, its chance an
   CHECK(task->distinct(2) == 50);
   CHECK(sources_met(*task, 2) == 50);
   CHECK(guessed(*task, 7) == doctest::Approx(1 / 5.0));
-  CHECK(guessed(*make("modular_arithmetic", {{"modulus", whole(11)}}), 7) == doctest::Approx(1 / 11.0));
+  CHECK(guessed(*make_task("modular_arithmetic", {{"modulus", whole(11)}}), 7) == doctest::Approx(1 / 11.0));
   CHECK(near(share_of(*task, Split::train, 20, "+"), share_of(*task, Split::train, 20, "-")));
 }
 
@@ -377,15 +365,15 @@ TEST_CASE("cycle_navigation tells where the moves end") {
 }
 
 TEST_CASE("cycle_navigation: one example, its number of sources, and its chance, which knows what can be reached") {
-  const auto task = make("cycle_navigation");
+  const auto task = make_task("cycle_navigation");
   CHECK(said(*task, reading(*task, 4, "back stay back forward").answer) == "4");
   CHECK(said(*task, reading(*task, 3, "forward forward stay").answer) == "2");
   CHECK(task->distinct(4) == 81);
   CHECK(sources_met(*task, 4) == 81);
   CHECK(guessed(*task, 7) == doctest::Approx(1 / 5.0));
   CHECK(guessed(*task, 1) == doctest::Approx(1 / 3.0));
-  CHECK(guessed(*make("cycle_navigation", {{"cycle", whole(6)}}), 2) == doctest::Approx(1 / 5.0));
-  CHECK(guessed(*make("cycle_navigation", {{"cycle", whole(6)}}), 3) == doctest::Approx(1 / 6.0));
+  CHECK(guessed(*make_task("cycle_navigation", {{"cycle", whole(6)}}), 2) == doctest::Approx(1 / 5.0));
+  CHECK(guessed(*make_task("cycle_navigation", {{"cycle", whole(6)}}), 3) == doctest::Approx(1 / 6.0));
 }
 
 TEST_CASE("count_since_marker counts from the last reset on, up to nine, and the last reset is the fact") {
@@ -407,7 +395,7 @@ TEST_CASE("count_since_marker counts from the last reset on, up to nine, and the
 }
 
 TEST_CASE("count_since_marker: examples, its number of sources, its chance, and rates that are too high") {
-  const auto task = make("count_since_marker", {{"fillers", whole(1)}, {"inc", 0.3}, {"reset", 0.3}});
+  const auto task = make_task("count_since_marker", {{"fillers", whole(1)}, {"inc", 0.3}, {"reset", 0.3}});
   const Example example = reading(*task, 6, "inc reset inc f0 inc f0");
   CHECK(said(*task, example.answer) == "2");
   CHECK(example.facts == std::vector<Index>{1});
@@ -416,25 +404,25 @@ TEST_CASE("count_since_marker: examples, its number of sources, its chance, and 
   CHECK(said(*task, present(*task, Kind::encoder, example).targets) == "- - - - - - 2");
   CHECK(reading(*task, 3, "f0 inc f0").facts == std::vector<Index>{no_fact});
   CHECK(said(*task, reading(*task, 3, "f0 inc f0").answer) == "1");
-  const auto always = make("count_since_marker", {{"inc", 1.0}, {"reset", 0.0}, {"rates", std::string("same")}});
-  CHECK(said(*always, draw(*always, Split::train, 9, 0).answer) == "9");
-  CHECK(said(*always, draw(*always, Split::train, 40, 0).answer) == "9");
+  const auto always = make_task("count_since_marker", {{"inc", 1.0}, {"reset", 0.0}, {"rates", std::string("same")}});
+  CHECK(said(*always, draw_example(*always, Split::train, 9, 0).answer) == "9");
+  CHECK(said(*always, draw_example(*always, Split::train, 40, 0).answer) == "9");
 
   CHECK(task->distinct(4) == 81);
   CHECK(sources_met(*task, 4) == 81);
-  const auto unmarked = make("count_since_marker", {{"fillers", whole(2)}, {"inc", 0.3}, {"reset", 0.0}});
+  const auto unmarked = make_task("count_since_marker", {{"fillers", whole(2)}, {"inc", 0.3}, {"reset", 0.0}});
   CHECK(unmarked->distinct(4) == 81);
   CHECK(sources_met(*unmarked, 4) == 81);
   CHECK(always->distinct(4) == 1);
-  CHECK(guessed(*make("count_since_marker"), 32) == doctest::Approx(0.1));
-  CHECK(guessed(*make("count_since_marker", {{"inc", 0.5}}), 4) == doctest::Approx(0.2));
-  CHECK_THROWS_WITH_AS(make("count_since_marker", {{"inc", 0.75}, {"reset", 0.5}}),
+  CHECK(guessed(*make_task("count_since_marker"), 32) == doctest::Approx(0.1));
+  CHECK(guessed(*make_task("count_since_marker", {{"inc", 0.5}}), 4) == doctest::Approx(0.2));
+  CHECK_THROWS_WITH_AS(make_task("count_since_marker", {{"inc", 0.75}, {"reset", 0.5}}),
                        "task.inc = 0.75 and task.reset = 0.5 add up to more than 1; lower one of them", Error);
 }
 
 TEST_CASE("count_since_marker scales its rates above the longest trained length on request, so that counts keep their distribution") {
-  const auto task = make("count_since_marker"), same = make("count_since_marker", {{"rates", std::string("same")}});
-  const auto short_trained = make("count_since_marker", {{"train_length", range(4, 16)}});
+  const auto task = make_task("count_since_marker"), same = make_task("count_since_marker", {{"rates", std::string("same")}});
+  const auto short_trained = make_task("count_since_marker", {{"train_length", range(4, 16)}});
   const auto rate = [](const Task& t, Index length, const char* word) { return share_of(t, Split::test, length, word); };
   CHECK(near(rate(*task, 8, "inc"), 0.15));
   CHECK(near(rate(*task, 32, "inc"), 0.15));
@@ -447,7 +435,7 @@ TEST_CASE("count_since_marker scales its rates above the longest trained length 
 
   const auto mean_count = [](const Task& t, Index length) {
     double sum = 0;
-    for (std::uint64_t step = 0; step < 1500; ++step) sum += std::stod(said(t, draw(t, Split::test, length, step).answer));
+    for (std::uint64_t step = 0; step < 1500; ++step) sum += std::stod(said(t, draw_example(t, Split::test, length, step).answer));
     return sum / 1500;
   };
   CHECK(near(mean_count(*task, 128), mean_count(*task, 32)));
@@ -477,7 +465,7 @@ TEST_CASE("flip_flop asks at every read for the bit written last, and that bit's
 }
 
 TEST_CASE("flip_flop: one example before a decoder, its number of sources, its chance, and what it refuses") {
-  const auto task = make("flip_flop", {{"ignore", 0.5}});
+  const auto task = make_task("flip_flop", {{"ignore", 0.5}});
   const Example example = reading(*task, 5, "w 0 w 1 r 1 i 0 r 1");
   CHECK(said(*task, example.tags) == "- - - - 1 - - - 1 -");
   CHECK(example.facts == std::vector<Index>{3, 3});
@@ -493,9 +481,9 @@ TEST_CASE("flip_flop: one example before a decoder, its number of sources, its c
   CHECK(sources_met(*task, 2) == 2);
   CHECK(task->distinct(1) == 0);
   CHECK(guessed(*task, 12) == doctest::Approx(0.5));
-  CHECK_THROWS_WITH_AS(draw(*task, Split::train, 1, 0),
+  CHECK_THROWS_WITH_AS(draw_example(*task, Split::train, 1, 0),
                        "flip_flop needs at least 2 pairs, a write and a read, not 1; raise task.train_length and task.eval_lengths to 2 or more", Error);
-  CHECK_THROWS_WITH_AS(make("flip_flop", {{"eval_ignore", -0.5}}),
+  CHECK_THROWS_WITH_AS(make_task("flip_flop", {{"eval_ignore", -0.5}}),
                        "task.eval_ignore = -0.5 is not a probability; give one from 0 to 1, or -1 for that of the training", Error);
 }
 
@@ -504,20 +492,20 @@ TEST_CASE("flip_flop counts the sources of both splits once, and parts them only
        std::vector<std::tuple<double, double, double>>{{0.5, 0.5, 50}, {0.0, 0.0, 18}, {1.0, -1.0, 8}, {0.0, 1.0, 18 + 8}, {0.0, 0.5, 50}, {0.5, 1.0, 50}}) {
     CAPTURE(ignore);
     CAPTURE(eval_ignore);
-    const auto task = make("flip_flop", {{"ignore", ignore}, {"eval_ignore", eval_ignore}});
+    const auto task = make_task("flip_flop", {{"ignore", ignore}, {"eval_ignore", eval_ignore}});
     CHECK(task->distinct(4) == count);
     CHECK(sources_met(*task, 4) == static_cast<std::size_t>(count));
   }
-  const auto rarer = make("flip_flop", {{"ignore", 0.5}, {"eval_ignore", 1.0}});
+  const auto rarer = make_task("flip_flop", {{"ignore", 0.5}, {"eval_ignore", 1.0}});
   CHECK_FALSE(rarer->is_parted(6));  // 1250 sources, but the test knows 32 of them
   CHECK(rarer->is_parted(9));
   std::set<std::vector<Token>> trained;
-  for (std::uint64_t step = 0; step < 2000; ++step) trained.insert(draw(*rarer, Split::train, 9, step).source);
-  for (std::uint64_t step = 0; step < 200; ++step) REQUIRE_FALSE(trained.contains(draw(*rarer, Split::test, 9, step).source));
+  for (std::uint64_t step = 0; step < 2000; ++step) trained.insert(draw_example(*rarer, Split::train, 9, step).source);
+  for (std::uint64_t step = 0; step < 200; ++step) REQUIRE_FALSE(trained.contains(draw_example(*rarer, Split::test, 9, step).source));
 }
 
 TEST_CASE("flip_flop ignores as many pairs as it is told, in training and in the test") {
-  const auto same = make("flip_flop"), rarer = make("flip_flop", {{"ignore", 0.2}, {"eval_ignore", 0.9}});
+  const auto same = make_task("flip_flop"), rarer = make_task("flip_flop", {{"ignore", 0.2}, {"eval_ignore", 0.9}});
   const auto ignored = [](const Task& task, Split split) { return share_of(task, split, 32, "i") * 64 / 30; };  // of 30 pairs in between
   CHECK(near(ignored(*same, Split::train), 0.8));
   CHECK(near(ignored(*same, Split::test), 0.8));

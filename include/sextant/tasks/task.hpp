@@ -141,6 +141,9 @@ struct TaskEntry {
   std::function<std::unique_ptr<Task>(const Settings&)> make;
 };
 
+/// "order, absolute place": what of position the task turns on; in words also where nothing does.
+std::string matters_text(const TaskEntry& entry);
+
 /// All tasks by name: the files of src/tasks/entries.
 const std::vector<TaskEntry>& task_table();
 
