@@ -330,6 +330,7 @@ TEST_CASE("there are as many different sources as said") {
   counts("associative_recall", {{"keys", 2_i}, {"values", 3_i}, {"fillers", 1_i}, {"pairs", 2_i}}, {4, 7, 8, 9});
   counts("associative_recall", {{"keys", 3_i}, {"values", 2_i}, {"fillers", 1_i}, {"pairs", 2_i}, {"distance", 3_i}}, {5, 6, 7, 8});
   counts("associative_recall", {{"keys", 2_i}, {"values", 2_i}, {"fillers", 2_i}, {"pairs", 1_i}, {"distance", 3_i}}, {6, 7});
+  counts("associative_recall", {{"keys", 3_i}, {"values", 3_i}, {"fillers", 1_i}, {"pairs", 3_i}, {"distance", 4_i}}, {8});
   counts("passkey", {{"digits", 1_i}, {"fillers", 2_i}}, {3, 4, 7});
   counts("passkey", {{"digits", 2_i}, {"fillers", 1_i}}, {4, 6});
   counts("induction", {{"symbols", 3_i}}, {3, 4, 7});
@@ -595,6 +596,7 @@ TEST_CASE("agreement's parser accepts its sentences and their beginnings, and of
   CHECK_FALSE(is_well_formed(*task, "a0s red these-a soon", "with b1 these-b are-a"));  // the article does not agree
   CHECK_FALSE(is_well_formed(*task, "with a0s red these-a", "are-a"));                  // no subject
   CHECK_FALSE(is_well_formed(*task, "a0 this-a is-a", "soon"));                         // the verb is the end
+  CHECK_FALSE(is_well_formed(*task, "a0 red old", "this-a"));                           // one adjective at most
   CHECK_FALSE(is_well_formed(*task, "a0 this-a", "b0 this-b"));                         // two subjects
 }
 

@@ -10,8 +10,6 @@
 // Which noun is the subject is told by order alone. With probability `attractor` the nouns between subject and verb all have the other
 // number, else all have the subject's: at one half the nearest noun says nothing about the verb's number. Their class is random. Three
 // words or more between the two hold a noun at least. It does not test nesting: no clause stands within another.
-#include <algorithm>
-
 #include "sextant/tasks/generated.hpp"
 
 namespace sextant {

@@ -6,6 +6,8 @@
 // Training has 1 to `pairs` pairs and asks for all: with all pairs from the beginning many models never leave the level of naming any
 // of the values that occur, which is why the values that occur are what a guess chooses from. The test has `pairs` pairs, fewer only where they do
 // not fit, and asks for all, or, under task.distance, for a single one so far away.
+#include <algorithm>
+
 #include "sextant/tasks/symbols.hpp"
 #include "sextant/tasks/task.hpp"
 

@@ -6,6 +6,7 @@
 // last opening bracket is right where nothing was closed in between. A word is read from its beginning and may stop anywhere, brackets still
 // open: lengths of any parity are alike. Each bracket opens or closes with the same probability where both are possible, so most matches are
 // near; its limit is that deep and far ones are rare, which the recall by distance shows.
+#include <algorithm>
 #include <array>
 
 #include "sextant/tasks/generated.hpp"
