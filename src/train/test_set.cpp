@@ -8,8 +8,9 @@ namespace sextant {
 TestSet test_set(const Task& task, Index length, Index most) {
   TestSet set;
   if (const Index listed = task.test_count(length); listed > 0) {
+    // Of segments each follows the one before, so none may be left out in between.
     const Index total = task.is_text() ? listed : std::min(listed, most);
-    for (Index i = 0; i < total; ++i) set.examples.push_back(task.test(length, i * listed / total));
+    for (Index i = 0; i < total; ++i) set.examples.push_back(task.test(length, task.has_segments() ? i : i * listed / total));
     return set;
   }
   std::set<std::vector<Token>> met;

@@ -17,6 +17,7 @@ using Given = std::vector<std::pair<std::string, Setting>>;
 inline std::unique_ptr<Task> make_task(const std::string& name, const Given& given = {}) {
   const TaskEntry& entry = find_task(name);
   Settings settings(entry.knobs);
+  settings.set("train_length", entry.train_length);
   for (const auto& [key, value] : given) {
     REQUIRE(settings.has(key));
     settings.set(key, value);

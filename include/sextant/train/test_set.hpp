@@ -11,7 +11,7 @@ struct TestSet {
 };
 
 /// At most `most` examples, always the same for a task and a length. Of a listed test set they are taken evenly from all of it, of a text
-/// all of it; otherwise they are drawn, each source once: where there are fewer, the set is smaller.
+/// all of it, of segments the first ones; otherwise they are drawn, each source once: where there are fewer, the set is smaller.
 TestSet test_set(const Task& task, Index length, Index most);
 
 }  // namespace sextant
