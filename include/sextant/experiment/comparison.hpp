@@ -16,7 +16,7 @@ struct Cell {
   std::vector<std::int64_t> seeds;
   Index diverged = 0;  ///< runs of these settings that diverged; they have no part in the figures
   Interval exact_match;
-  RecallGrid recall;  ///< of all seeds together
+  RecallGrid recall;   ///< of all seeds together
   Index examples = 0;  ///< of all seeds together
   double token_accuracy = 0, loss = 0;
   bool paired = false;  ///< the task has pairs, and the following hold
